@@ -25,11 +25,14 @@ export interface Outcome {
   readonly after: number
   /** Milliseconds from the end of the damage until half a second had nine tenths of the rate before. Null: never. */
   readonly recoveryMs: number | null
-  /** Milliseconds from push to effect, of the jobs pushed before, during and after the fault. Null: such a job was never done. */
+  /**
+   * Milliseconds from push to effect, of the jobs that were done before the fault, of those that were in the queue during some of it, and of those
+   * pushed after it. Null: such a job was never done.
+   */
   readonly calm: Latency
   readonly latency: Latency
   readonly afterwards: Latency
-  /** Of the jobs pushed during the fault, those whose first attempt was the last, and the others. */
+  /** Of the jobs in the queue during the fault, those whose first attempt was the last, and the others. */
   readonly first: Latency
   readonly repeated: Latency
   /** Jobs with more than one effect. */
@@ -54,13 +57,14 @@ export function outcomeOf(
   const before = medianRate(times, phases.before, phases.fault)
   const pushes = accepted.map(([id, pushed]) => ({ pushed, effect: firsts.get(id) }))
   const pushedIn = (from: number, to: number): typeof pushes => pushes.filter(({ pushed }) => pushed >= from && pushed < to)
-  const disturbed = pushedIn(phases.fault, phases.after)
+  const isCalm = ({ effect }: (typeof pushes)[number]): boolean => effect !== undefined && effect.done < phases.fault
+  const disturbed = pushedIn(phases.before, phases.after).filter((push) => !isCalm(push))
   return {
     before,
     during: ratio(within(times, phases.fault, phases.after), phases.after - phases.fault),
     after: medianRate(times, phases.after, phases.end),
     recoveryMs: recovery(times, phases, before),
-    calm: latencyOf(pushedIn(phases.before, phases.fault)),
+    calm: latencyOf(pushedIn(phases.before, phases.fault).filter(isCalm)),
     latency: latencyOf(disturbed),
     afterwards: latencyOf(pushedIn(phases.after, phases.end)),
     first: latencyOf(disturbed.filter(({ effect }) => effect?.attempt === 1)),
