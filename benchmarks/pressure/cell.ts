@@ -35,7 +35,7 @@ export interface Cell extends Outcome, Omit<Produced, 'accepted'> {
   readonly accepted: number
   /** Acknowledged jobs that are neither done nor in the queue. */
   readonly lost: number
-  /** Jobs that were still in the queue when the time to settle was up. */
+  /** Acknowledged jobs that were still in the queue when the time to settle was up. */
   readonly left: number
   /** Milliseconds from the end of the load until every acknowledged job was done. Null: they were not. */
   readonly settledMs: number | null
@@ -89,7 +89,7 @@ export async function measureCell(server: PostgresServer, plan: Plan): Promise<C
     plan.settleMs,
   )
   const settledMs = isSettled ? performance.now() - settling : null
-  const left = await leftIn(connection, system)
+  const queued = await leftIn(connection, system)
   const outcome = outcomeOf({ before, fault, lifted: lifted ?? after, after, end }, accepted, await effectsOf(connection))
   const size = await sizeOf(connection, system)
   return {
@@ -100,8 +100,9 @@ export async function measureCell(server: PostgresServer, plan: Plan): Promise<C
     accepted: accepted.length,
     refused,
     errors,
-    left,
-    lost: Math.max(0, outcome.missing - left),
+    // A refused push may have put its job into the queue, where it is counted too.
+    left: Math.min(outcome.missing, queued),
+    lost: Math.max(0, outcome.missing - queued),
     settledMs,
     startsMs: fleet.startsMs,
     exits: fleet.exits,

@@ -17,7 +17,7 @@ export interface Lease {
 }
 
 /** The reports of a worker. */
-export interface WorkerReports {
+interface WorkerReports {
   /** The library has reported an error, and goes on. */
   error(error: unknown): void
   /** The library has stopped for good, so that the process must be replaced. */
