@@ -142,7 +142,7 @@ export class Completing<Transaction> {
         const waits = begun && isWait(error)
         if (waits) onWait()
         parts.push(...(waits ? later(part) : [part]))
-        await patience.pause(++failures)
+        await dispatcher.pause(patience, ++failures, error)
       }
     }
     // The recovery is reported only now, so that a row that stays locked is reported once, however many other tasks are written meanwhile.

@@ -30,6 +30,12 @@ interface PersistOptions {
 /** Errors that count as passing before a transaction has begun, as somebody may be changing the database or its permissions. */
 const refusals: ReadonlySet<TaskErrorCode> = new Set(['AUTHENTICATION_FAILED', 'DATABASE_MISSING', 'PERMISSION_DENIED'])
 
+/** Errors of a database that is away as a whole, so that any answer of it says that it is back. */
+const absences: ReadonlySet<TaskErrorCode> = new Set(['DATABASE_UNAVAILABLE', 'DATABASE_READ_ONLY'])
+
+/** Between two wakes, in milliseconds: work that fails each time must not be repeated as often as others succeed. */
+const wakeMs = 1_000
+
 /** For how long after a timeout the server is asked to limit statements itself. */
 const carefulMs = 60_000
 
@@ -43,6 +49,9 @@ export class Dispatcher<Transaction> {
   #closed: TaskError | undefined
   /** Until when the server is asked to limit statements itself. */
   #carefulUntilMs = -Infinity
+  /** Who waits for a database that is away. */
+  readonly #waiting = new Set<Patience>()
+  #wokenMs = -Infinity
 
   constructor(options: DispatcherOptions<Transaction>) {
     this.#options = options
@@ -82,7 +91,9 @@ export class Dispatcher<Transaction> {
     try {
       if (this.#closed) throw this.#closed
       abort?.throwIfAborted()
-      return await limit.of((alone ?? transactions)(limited, abortedBy(limit.controller)))
+      const result = await limit.of((alone ?? transactions)(limited, abortedBy(limit.controller)))
+      if (this.#waiting.size > 0) this.#wake()
+      return result
     } catch (error) {
       if (limit.isOver || (!foreign && isTooLate(error))) this.#carefulUntilMs = performance.now() + carefulMs
       throw error
@@ -144,9 +155,24 @@ export class Dispatcher<Transaction> {
         const foreign = isForeign(error)
         if (patience.isOver || !this.isPassing(error, begun, foreign)) throw error
         onRetry(foreign ? this.named(error) : error)
-        await patience.pause(count)
+        await this.pause(patience, count, error)
       }
     }
+  }
+
+  /** Pauses after the `count`th failure in a row. After an absence of the database the pause ends when any other transaction has been answered. */
+  async pause(patience: Patience, count: number, error: unknown): Promise<void> {
+    const isAway = isTaskError(error) && absences.has(error.code)
+    if (isAway) this.#waiting.add(patience)
+    await patience.pause(count)
+    this.#waiting.delete(patience)
+  }
+
+  #wake(): void {
+    const nowMs = performance.now()
+    if (nowMs < this.#wokenMs + wakeMs) return
+    this.#wokenMs = nowMs
+    for (const patience of this.#waiting) patience.wake()
   }
 
   /** Repeats `work` as `persist` does, and reports failures to `condition`. Without patience, `work` is tried once. */

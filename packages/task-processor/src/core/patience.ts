@@ -23,6 +23,11 @@ export class Patience {
   /** Ends all present and future pauses. */
   end(): void {
     this.#over = true
+    this.wake()
+  }
+
+  /** Ends all present pauses. */
+  wake(): void {
     for (const wake of this.#sleepers ?? []) wake()
   }
 
