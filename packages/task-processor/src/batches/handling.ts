@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { tracingChannel } from 'node:diagnostics_channel'
 import { TaskError } from '@taskstream/task-api'
-import type { Completion, HeldTask } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
 import type { BatchEnvironment } from './batch.ts'
 import { failed } from './decisions.ts'
 import type { BatchEvent } from '../core/listener.ts'
@@ -64,7 +64,7 @@ export class Handling<Transaction> {
       try {
         // The snapshot confines `enterWith` in the handler to this call: the same loop calls other handlers.
         outcome = AsyncLocalStorage.snapshot()(() =>
-          // Without subscribers the handler is called directly, which is faster.
+          // mutants: equivalent condition:true, without subscribers a direct call is only faster
           channels.hasSubscribers
             ? channels.tracePromise(async () => handler(this.#tasks, context), this.event)
             : handler(this.#tasks, context),
@@ -122,15 +122,4 @@ export class Handling<Transaction> {
 /** Makes the error for a handler that completes its batch twice. */
 export function completedAlready(topic: string): TaskError {
   return new TaskError('LIFECYCLE', `A batch of topic "${topic}" was completed already`, { topic })
-}
-
-/** Reports a committed completion to the listener. */
-export function tellCompleted<Transaction>(
-  { listener }: BatchEnvironment<Transaction>,
-  event: BatchEvent,
-  completion: Completion,
-  decisions: Decisions,
-): void {
-  listener.onComplete({ ...event, completion, decisions })
-  if (completion.lost.length > 0) listener.onLost({ ...event, tasks: completion.lost })
 }

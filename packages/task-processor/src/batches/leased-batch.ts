@@ -154,9 +154,7 @@ export class LeasedBatch<Transaction> implements Batch {
       completion = await own.run(this.tasks, this.#completing, patience)
     })
     this.#decided = true
-    if (!shared) return completion!
-    this.#completing.condition.worked()
-    return this.#completing.completed(shared.completion, shared.decisions)
+    return shared ? this.#completing.completed(shared.completion, shared.decisions) : completion!
   }
 
   async #completeAs(given: Decisions, patience: Patience): Promise<Completion> {
@@ -169,7 +167,7 @@ export class LeasedBatch<Transaction> implements Batch {
       throw error
     } finally {
       // Every task was written or left by now, even after an error. Tasks that were taken from the handler are decided elsewhere.
-      this.#decided ||= !this.#taken
+      if (!this.#taken) this.#decided = true
     }
   }
 

@@ -3,7 +3,7 @@ import type { Completion, HeldTask, PollOptions } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import type { Lift } from '../core/dispatcher.ts'
 import { checkDecisions, complement, decisionsMissing } from './decisions.ts'
-import { completedAlready, Handling, tellCompleted } from './handling.ts'
+import { completedAlready, Handling } from './handling.ts'
 import type { Decisions, HandlerContext } from '../core/task-handler.ts'
 
 /**
@@ -144,7 +144,8 @@ export class TransactionalBatch<Transaction> implements Batch {
     if (!last?.completion) return
     this.#completion = last.completion
     this.#returned = last.left
-    tellCompleted(this.#environment, last.handling.event, last.completion, last.decisions)
+    // None is lost, as the completion was strict.
+    listener.onComplete({ ...last.handling.event, completion: last.completion, decisions: last.decisions })
     if (last.left.length > 0) listener.onReturned({ ...last.handling.event, tasks: last.left })
     last.commit()
     await last.handled
