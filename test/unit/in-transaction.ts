@@ -30,31 +30,43 @@ export interface Given {
   readonly answers?: Answering
   readonly timeoutMs?: number
   readonly clock?: Clock
+  readonly discard?: BatchEnvironment<object>['discard']
+  readonly holdsSlots?: (leaseLost: boolean) => boolean
 }
 
 export function begin(
   handler: BatchHandler<object>,
-  { tasks = tasksOf('ab'), onPoll = () => {}, source, answers = answering(), timeoutMs, clock = answers.clock }: Given = {},
+  {
+    tasks = tasksOf('ab'),
+    onPoll = () => {},
+    source,
+    answers = answering(),
+    timeoutMs,
+    clock = answers.clock,
+    discard,
+    holdsSlots,
+  }: Given = {},
 ): Begun {
   const given: unknown[] = []
   let polls = 0
-  const { environment } = answers
+  const { repository: below } = answers.environment
   const repository = {
-    ...environment.repository,
+    ...below,
     poll: async (_: object, topic: string, options: PollOptions) => {
       given.push({ topic, ...options })
       await onPoll(batch)
       return polls++ === 0 ? tasks : tasks.map((task) => ({ ...task }))
     },
-    complete: async (...args: Parameters<typeof environment.repository.complete>) => {
+    complete: async (...args: Parameters<typeof below.complete>) => {
       given.push(args[3])
-      return environment.repository.complete(...args)
+      return below.complete(...args)
     },
   } as unknown as BatchEnvironment<object>['repository']
   const dispatcher = source
     ? new Dispatcher({ repository, transactions: source, statementTimeoutMs: 60_000 })
     : answers.dispatcher
-  const batch = new TransactionalBatch<object>(answers.handledBy(handler, { repository, dispatcher, timeoutMs, clock }))
+  const environment = answers.handledBy(handler, { repository, dispatcher, timeoutMs, clock, discard })
+  const batch = new TransactionalBatch<object>(environment, holdsSlots)
   const polled = batch.begin({ size: 2 })
   return { batch, answers, polled, given, events: () => answers.told.map(([name]) => name) }
 }

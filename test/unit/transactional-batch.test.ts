@@ -268,3 +268,54 @@ test('that is committed goes on with its handler; what that throws then is told,
   await soon(failed.batch.handled)
   expect(failed.events()).toEqual(['onError'])
 })
+
+test('discards what it has ended, as the topic does', async () => {
+  const { batch, given } = begin(succeed, { discard: ['succeeded'] })
+  await soon(batch.ended)
+  expect(given.at(-1)).toEqual({ strict: true, discard: ['succeeded'] })
+})
+
+test.each([
+  ['LEASE_LOST', 'rolled back', []],
+  ['SHUTDOWN', 'completed', ['complete a,b']],
+] as const)(
+  'of a topic with a total that is asked to let go by %s is %s, whatever its handler decides',
+  async (code, _, asked) => {
+    const gate = Promise.withResolvers<void>()
+    const { batch, answers, polled, events } = begin(
+      async (tasks) => {
+        await gate.promise
+        return succeed(tasks)
+      },
+      { holdsSlots: (leaseLost) => !leaseLost },
+    )
+    await soon(polled)
+    batch.abort(new TaskError(code, 'let go'))
+    gate.resolve()
+    await soon(batch.ended)
+    expect(answers.asked).toEqual(asked)
+    expect(events()).toEqual([asked.length > 0 ? 'onComplete' : 'onReturned'])
+    expect(batch.failed).toBe(asked.length === 0)
+  },
+)
+
+test('of which others may have the slots says so, as nobody has asked it to let go', async () => {
+  const { batch, answers, polled } = begin(succeed, { holdsSlots: (leaseLost) => leaseLost })
+  const tasks = await soon(polled)
+  await soon(batch.ended)
+  expect([answers.asked, batch.returned]).toEqual([[], tasks])
+  expect(answers.told).toMatchObject([['onError', { activity: 'complete', error: { code: 'TASK_LOST', data: { lost: tasks } } }]])
+})
+
+test('tells of an error that the database cannot name as it is', async () => {
+  const odd = new Error('odd')
+  const answers = answering()
+  Object.assign(answers.transactions, { classify: () => undefined })
+  answers.answer = () => {
+    throw odd
+  }
+  const { batch } = begin(succeed, { answers })
+  await soon(batch.ended)
+  expect(answers.told).toMatchObject([['onError', { activity: 'complete', error: odd }]])
+  expect(answers.told[0]![1]['error']).toBe(odd)
+})

@@ -139,7 +139,7 @@ export class SharedCommits<Transaction> {
     }
   }
 
-  /** Gives up the shared transaction if a function takes too long, where its connection can be closed under it. */
+  /** Gives up the shared transaction if a function takes too long, where its connection can be closed under it. The function then runs again alone. */
   async #inTime(deciding: Promise<Decisions>): Promise<Decisions> {
     const { clock, dispatcher, topic } = this.#environment
     if (!dispatcher.mayAbandon) return deciding
@@ -149,8 +149,6 @@ export class SharedCommits<Transaction> {
       return await Promise.race([deciding, late.promise])
     } finally {
       cancel()
-      // Its connection is closed under it, and it runs again alone.
-      deciding.catch(() => {})
     }
   }
 

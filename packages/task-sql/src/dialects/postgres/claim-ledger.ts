@@ -18,6 +18,7 @@ const firstOf = (chunk: string): Statement =>
   raw(chunk.endsWith('+ 1') ? `((${chunk}) << ${chunkBits})` : `((${chunk} << ${chunkBits}) - 1)`)
 
 /** How many chunks one `tidy` reads at most. A chunk is at most 8192 rows of the primary key. */
+// mutants: equivalent number, one more or less is as good
 const tidySize = 64
 
 /**
@@ -27,6 +28,9 @@ const tidySize = 64
 export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 'record' | 'tidy'> {
   return {
     // In a topic that lists its rows from the start, the ledger has all held rows. In other topics few rows are listed.
+    // The `coalesce` is for the planner: an active row has an owner.
+    // mutants: equivalent sql-literal sql-coalesce `coalesce(t.state = ${states.active} and t.owner = noted.owner, false)`, never null
+    // mutants: equivalent sql-literal sql-coalesce `coalesce(t.state = ${states.active} and ${condition(raw('t.owner'))}, false)`, never null
     claimedBy: (condition, limit, how) => sql`
       select topic, sequence, owner
         from (select t.topic, t.sequence, t.owner
@@ -69,6 +73,8 @@ export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 
  * left for the next time.
  */
 function* tidyPassed(tables: PostgresTables): Verb<void> {
+  // mutants: equivalent sql-distinct `select distinct h.topic`, the second of two equal records finds nothing to do
+  // mutants: equivalent sql-limit `limit ${tidySize}`, one more or less is as good
   const chunks = yield sql`
     select distinct h.topic, h.owner, h.chunk::text as chunk
       from ${tables.holding} h
@@ -101,6 +107,7 @@ function* tidyPassed(tables: PostgresTables): Verb<void> {
  */
 function* recordClaims(tables: PostgresTables, topic: string, owner: string, sequences: readonly number[]): Verb<void> {
   const chunks = new Set(sequences.map(chunkOf))
+  // mutants: equivalent condition:false, nothing would be found or written
   if (chunks.size === 0) return
   const noted = yield sql`
     select h.chunk
@@ -108,6 +115,7 @@ function* recordClaims(tables: PostgresTables, topic: string, owner: string, seq
      where h.topic = ${topic} and h.owner = ${owner} and h.chunk = any (${`{${[...chunks].join(',')}}`}::int8[])
        for share skip locked`
   for (const { chunk } of noted) chunks.delete(Number(chunk))
+  // mutants: equivalent condition:false, nothing would be written
   if (chunks.size === 0) return
   yield sql`
     insert into ${tables.holding} (topic, owner, chunk)
@@ -121,6 +129,8 @@ function* recordClaims(tables: PostgresTables, topic: string, owner: string, seq
  * older snapshot would not show those tasks.
  */
 function* tidyListing(tables: PostgresTables): Verb<void> {
+  // mutants: equivalent sql-order `order by h.chunk`, any of them will do, and nobody waits for their locks
+  // mutants: equivalent sql-limit `limit ${tidySize}`, one more or less is as good
   const locked = yield sql`
     select h.ctid::text as place
       from ${tables.holding} h
@@ -130,6 +140,7 @@ function* tidyListing(tables: PostgresTables): Verb<void> {
      order by h.chunk
      limit ${tidySize}
        for update of h skip locked`
+  // mutants: equivalent condition:false, nothing would be deleted
   if (locked.length === 0) return
   yield sql`
     delete from ${tables.holding} h
