@@ -1,5 +1,5 @@
 /** The claim ledger of PostgreSQL: which records polls leave, which are tidied away, and that no held task is missed for it. */
-import type { Expiry, HeldTask, TopicOptions } from '@taskstream/task-api'
+import type { Expiry, HeldTask, SlotGrant, TopicLimits, TopicOptions } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
 import { names, useFixture } from '@taskstream/task-testing/suite'
@@ -23,6 +23,7 @@ describe.skipIf(!canRun)('the claim ledger', () => {
   })
   beforeEach(async () => {
     base += 10 * size
+    await run(raw('delete from taskstream.task_holding'))
     owner = await fixture.owner()
     other = await fixture.owner()
   })
@@ -240,15 +241,48 @@ describe.skipIf(!canRun)('the claim ledger', () => {
     await take({ a: 0, b: 1, c: 2 })
     await take({ theirs: 3 }, other)
     expect(await dying()).toEqual([2, ['a', 'b'], 1, ['a', 'b', 'c']])
-    // So it is with tasks that are listed, as all polls have passed their chunk.
+    // It is so in several chunks, too.
     await fixture.nextTopic()
     owner = await fixture.owner()
-    await take({ a: 4, b: 5, c: 6 })
-    await take({ theirs: 7 }, other)
-    await pass(size)
-    await tidy()
-    expect([await chunks(), await listed()]).toEqual([[], ['a', 'b', 'c', 'theirs']])
+    await take({ a: 4, b: size, c: 2 * size })
     expect(await dying()).toEqual([2, ['a', 'b'], 1, ['a', 'b', 'c']])
+    // And with tasks that are listed, as all polls have passed their chunk.
+    await fixture.nextTopic()
+    owner = await fixture.owner()
+    const [done, back] = await take({ done: 2 * size + 1, back: 2 * size + 2 })
+    await take({ a: 2 * size + 3, b: 2 * size + 4, c: 2 * size + 5 })
+    await take({ theirs: 2 * size + 6 }, other)
+    await fixture.complete([done!], undefined, owner)
+    await pass(3 * size)
+    await tidy()
+    await fixture.commit((transaction) => owner.handBack(transaction, fixture.topic, [back!]))
+    expect([await chunks(), await listed()]).toEqual([[], ['back', 'a', 'b', 'c', 'theirs']])
+    expect(await dying()).toEqual([2, ['back', 'a', 'b'], 1, ['back', 'a', 'b', 'c']])
+  })
+
+  testOn(['postgres'])('keeps the slots of a dead owner while it holds a task, though somebody writes to that', async () => {
+    const slot = (by: Tasks): Promise<SlotGrant> =>
+      fixture.commit<SlotGrant>((transaction) => by.takeSlots(transaction, fixture.topic, { held: 0, wanted: 1 }))
+    const freed = async (): Promise<number> => {
+      await session.begin()
+      const row = sql`select identifier from taskstream.task where topic = ${fixture.topic} for update`
+      await fixture.subject.execute(session.transaction, row)
+      const count = await fixture.commit<number>((transaction) => fixture.tasks.freeSlots(transaction, 86_400_000))
+      await session.rollback()
+      return count
+    }
+    await fixture.commit<TopicLimits>((transaction) => fixture.tasks.limit(transaction, fixture.topic, { total: 1 }))
+    expect(await slot(owner)).toMatchObject({ slots: 1 })
+    await take({ a: 0 })
+    await die(owner)
+    expect(await freed()).toBe(0)
+    // Listed, it is found too.
+    await pass(size)
+    await run(sql`update taskstream.task set listed = true where topic = ${fixture.topic}`)
+    await forget(owner)
+    expect(await freed()).toBe(0)
+    expect([await tidy(), await freed()]).toEqual([1, 1])
+    expect(await slot(other)).toMatchObject({ slots: 1 })
   })
 
   testOn(['postgres'])('gives another task in place of one to which somebody writes, and nobody waits for that', async () => {

@@ -216,6 +216,32 @@ describe('a buffer', () => {
     expect(closed).toEqual([0, 1])
   })
 
+  test('warns of a worker that cannot be closed after another could not be opened', async () => {
+    const warnings: Error[] = []
+    const hear = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', hear)
+    try {
+      const error = new Error('no more')
+      let opened = 0
+      const open = (): { handle: () => Map<HeldTask, TaskDecision>; close: () => void } => {
+        if (opened++ > 0) throw error
+        return {
+          handle: () => new Map(),
+          close: () => {
+            throw new Error('stuck')
+          },
+        }
+      }
+      expect(() => buffering<object>({ buffer: 0, workers: 2, handler: { open } }).open('mail')).toThrow(error)
+      await settled()
+      expect(warnings.map(({ message }) => message)).toEqual([
+        expect.stringMatching(/^The close of a buffer threw: AggregateError/),
+      ])
+    } finally {
+      process.off('warning', hear)
+    }
+  })
+
   test('whose observer throws goes on, and that is a warning', async () => {
     const warnings: Error[] = []
     const hear = (warning: Error): void => void warnings.push(warning)
@@ -278,6 +304,6 @@ test('an observer of a buffer whose promise rejects is warned of', async () => {
   const observer = async (): Promise<never> => Promise.reject(new Error('of the observer'))
   const open = buffering<object>({ buffer: 0, workers: 1, handler: () => new Map(), observer }).open('mail')
   await open.handle([], { signal: new AbortController().signal, topic: 'mail' } as HandlerContext<object>)
-  expect((await soon(warned)).message).toContain('of the observer')
+  expect((await soon(warned)).message).toMatch(/^The observer of a buffer threw: Error: of the observer/)
   expect(unheard.errors).toEqual([])
 })

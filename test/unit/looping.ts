@@ -53,6 +53,8 @@ export interface LoopingOptions {
   readonly handler?: BatchEnvironment<object>['handler']
   /** The limit of all processes, of which this one gets all: it asks for `slots 1 of 2` if it holds one and could hold two. */
   readonly total?: number
+  /** How many tokens there are for each poll under the rate of all processes. The next one is there 400 ms later. */
+  readonly tokens?: number
 }
 
 /** So often no loop goes round that sleeps. */
@@ -75,6 +77,11 @@ export function looping(options: LoopingOptions = {}): Looping {
       asked.push(`slots ${held} of ${wanted}`)
       return { slots: Math.min(wanted, options.total!) }
     },
+    takeTokens: async (_: object, __: string, size: number) => {
+      asked.push(`tokens ${size}`)
+      return { taken: Math.min(size, options.tokens!), ...(size > options.tokens! && { nextMs: 400 }) }
+    },
+    giveTokens: async (_: object, __: string, count: number) => void (count > 0 && asked.push(`give ${count}`)),
     promoteDue: async () => {
       asked.push('promoteDue')
       looped.onRelease()
@@ -103,6 +110,7 @@ export function looping(options: LoopingOptions = {}): Looping {
   }
   const limits = new SharedLimits<object>({ topic: 'topic', repository, dispatcher, clock })
   if (options.total !== undefined) limits.set({ total: options.total })
+  if (options.tokens !== undefined) limits.set({ rate: { count: options.tokens, perMs: 1_000 } })
   let turns = 0
   const settings: PollSettings<object> = {
     poll: { ...options.poll, size },

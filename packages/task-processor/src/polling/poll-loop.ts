@@ -185,6 +185,7 @@ export class PollLoop<Transaction> {
       if (leftovers.isDoubted(topic)) await this.#reclaim()
       const { lease, limits } = this.#settings
       // An owner that counts as dead must not take slots: maintenance is about to free them.
+      // mutants: equivalent number:1 `: 0`, without the lease nothing is polled
       const room = lease.holds ? await limits.room(this.#held(), this.#most()) : 0
       // The steps before may have taken long, so the loop checks again whether it may poll.
       if (this.#draining.signal.aborted || !this.#mayPoll()) {
@@ -196,7 +197,7 @@ export class PollLoop<Transaction> {
       const limitedMs = found === 0 ? limits.pauseMs(this.#held()) : Infinity
       if (limitedMs < Infinity) {
         release()
-        return Math.min(limitedMs, promoteEveryMs)
+        return limitedMs
       }
       if (found > 0) {
         this.#empty = 0
@@ -313,6 +314,7 @@ export class PollLoop<Transaction> {
       this.batches.delete(batch)
       throw error
     })
+    // mutants: equivalent boundary condition:true `length < size`, nothing is given back if nothing is left
     // On a single connection this waits for the batch. Tokens that are not given back make the topic slower, and nothing else.
     if (length < size) void limits.give(size - length).catch(() => {})
     if (length === 0) {

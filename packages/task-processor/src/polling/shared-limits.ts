@@ -68,7 +68,7 @@ export class SharedLimits<Transaction> {
     return Math.max(0, Math.min(most, this.#slots - held))
   }
 
-  /** How long to sleep after a poll that brought nothing, or was not made, in milliseconds. Infinite if no limit was in the way. */
+  /** How long to sleep after a poll that brought nothing, or was not made, in milliseconds: at most a second. Infinite if no limit was in the way. */
   pauseMs(held: number): number {
     const { clock } = this.#options
     const { total, rate } = this.#limits

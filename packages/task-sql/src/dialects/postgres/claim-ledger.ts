@@ -15,6 +15,7 @@ export function chunkOf(sequence: number): number {
 
 /** A bound (exclusive) for the sequences of a chunk. For `chunk` it is the sequence before its first, for `chunk + 1` that chunk's first. */
 const firstOf = (chunk: string): Statement =>
+  // mutants: equivalent result, for each record the whole topic is read, which only takes longer
   raw(chunk.endsWith('+ 1') ? `((${chunk}) << ${chunkBits})` : `((${chunk} << ${chunkBits}) - 1)`)
 
 /** How many chunks one `tidy` reads at most. A chunk is at most 8192 rows of the primary key. */
@@ -29,6 +30,7 @@ export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 
   return {
     // In a topic that lists its rows from the start, the ledger has all held rows. In other topics few rows are listed.
     // The `coalesce` is for the planner: an active row has an owner.
+    // mutants: equivalent sql-limit `limit ${limit}`, the limit on both is what counts
     // mutants: equivalent sql-literal sql-coalesce `coalesce(t.state = ${states.active} and t.owner = noted.owner, false)`, never null
     // mutants: equivalent sql-literal sql-coalesce `coalesce(t.state = ${states.active} and ${condition(raw('t.owner'))}, false)`, never null
     claimedBy: (condition, limit, how) => sql`
