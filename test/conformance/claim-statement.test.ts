@@ -1,4 +1,5 @@
 /** What polls of a plain topic learn on PostgreSQL: how far everything is done, what was handed back, and what others have locked. */
+import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
@@ -81,7 +82,7 @@ describe.skipIf(!canRun)('a poll of a plain topic', () => {
     expect(reports.at(-1)!.high).toBe(last)
   })
 
-  test('begins before the first task that may still come', async () => {
+  testOn(['postgres'])('begins before the first task that may still come', async () => {
     const done = await doOne()
     await session.begin()
     await fixture.tasks.push(session.transaction, fixture.topic, 'late')
@@ -182,6 +183,64 @@ describe.skipIf(!canRun)('a poll of a plain topic', () => {
     expect(await owner.poll(session.transaction, fixture.topic, { size: 10 })).toEqual([])
     await session.rollback()
     expect(names(await poll())).toEqual(['a'])
+  })
+
+  test('for its transaction only locks tasks, and gives none of them twice there', async () => {
+    await pushed('a', 'b', 'c')
+    await session.begin()
+    const locked = await owner.poll(session.transaction, fixture.topic, { size: 2, hold: 'transaction' })
+    expect(locked).toMatchObject([
+      { identifier: 'a', attempt: 1, tries: 1 },
+      { identifier: 'b', attempt: 1, tries: 1 },
+    ])
+    const states = async (): Promise<unknown[]> => {
+      const rows = sql`select identifier, state, attempt from taskstream.task where topic = ${fixture.topic} and owner is null order by sequence`
+      return (await fixture.subject.execute(session.transaction, rows)).map((row) => [row['identifier'], Number(row['attempt'])])
+    }
+    expect(await states()).toEqual([
+      ['a', 0],
+      ['b', 0],
+      ['c', 0],
+    ])
+    // The second poll cannot tell its locks apart from those, and so makes the task active.
+    expect(names(await owner.poll(session.transaction, fixture.topic, { size: 10, hold: 'transaction' }))).toEqual(['c'])
+    expect(await states()).toEqual([
+      ['a', 0],
+      ['b', 0],
+    ])
+    expect(await owner.poll(session.transaction, fixture.topic, { size: 10 })).toEqual([])
+    const decisions = new Map([...locked].map((task) => [task, TaskDecision.success()]))
+    expect(await owner.complete(session.transaction, fixture.topic, decisions)).toMatchObject({ completed: locked, lost: [] })
+    await session.rollback()
+    expect(names(await poll())).toEqual(['a', 'b', 'c'])
+  })
+
+  test('for its transaction takes nothing from another topic, and what was handed back in its order', async () => {
+    await pushed('a', 'b', 'c')
+    const held = await poll(2)
+    await fixture.commit((transaction) => owner.handBack(transaction, fixture.topic, held.slice(1)))
+    await session.begin()
+    expect(names(await owner.poll(session.transaction, fixture.topic, { size: 10, hold: 'transaction' }))).toEqual(['b', 'c'])
+    await session.rollback()
+    const topic = fixture.topic
+    await fixture.nextTopic()
+    await session.begin()
+    expect(await owner.poll(session.transaction, fixture.topic, { size: 10, hold: 'transaction' })).toEqual([])
+    expect(names(await owner.poll(session.transaction, topic, { size: 10, hold: 'transaction' }))).toEqual(['b', 'c'])
+    await session.rollback()
+  })
+
+  test('reads nothing of other topics’ lists', async () => {
+    await pushed('a')
+    await fixture.commit(async (transaction) => {
+      await owner.handBack(transaction, fixture.topic, (await owner.poll(transaction, fixture.topic)) as HeldTask[])
+    })
+    await fixture.nextTopic()
+    reports.length = 0
+    await pushed('b')
+    expect(names(await poll())).toEqual(['b'])
+    // The first statement learned the topic's history, and the second took the task: nothing is listed here.
+    expect(reports).toHaveLength(2)
   })
 
   test('of an owner or a topic that is not known takes nothing, and says so', async () => {

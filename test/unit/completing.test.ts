@@ -30,11 +30,22 @@ describe('completing', () => {
     expect([answers.asked, answers.begun, answers.told]).toEqual([[], [], []])
   })
 
-  test('asks the database nothing about no tasks', async () => {
-    const completing = open(answers, [])
-    expect(await completing.complete(new Map(), patience)).toEqual({ completed: [], lost: [] })
-    await completing.handBack([], patience)
-    expect([answers.asked, answers.begun, answers.told]).toEqual([[], [], []])
+  test.each([
+    [undefined, undefined, 'autocommit'],
+    [['succeeded'], { discard: ['succeeded'] }, 'transaction'],
+  ] as const)('discards what the topic discards (%j), in a transaction', async (discard, expected, begun) => {
+    const given: unknown[] = []
+    const { repository: below } = answers.environment
+    const repository = {
+      ...below,
+      complete: async (...args: Parameters<typeof below.complete>) => {
+        given.push(args[3])
+        return below.complete(...args)
+      },
+    } as typeof below
+    const tasks = tasksOf('ab')
+    await open(answers, tasks, true, { repository, ...(discard && { discard }) }).complete(decide(tasks), patience)
+    expect([given, answers.begun]).toEqual([[expected], [begun]])
   })
 
   test.each([

@@ -139,6 +139,7 @@ describe('handling a batch', () => {
     for (const more of [
       { timeoutMs: Number.NaN },
       { timeoutMs: 0 },
+      { timeoutMs: 86_400_001 },
       { statementTimeoutMs: 99 },
       { statementTimeoutMs: 86_400_001 },
       { topics: 'mail' },

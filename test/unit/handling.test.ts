@@ -30,6 +30,7 @@ function call(handler: BatchHandler<object>, more: Partial<BatchEnvironment<obje
   const answers = answering('onStart', 'onDispatched')
   const clock = ringingClock()
   const tasks = tasksOf('ab')
+  clock.pass(5)
   const handling = new Handling(answers.handledBy(handler, { clock, ...more }), tasks)
   const stuck: TaskError[] = []
   clock.pass(7)

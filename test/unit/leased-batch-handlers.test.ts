@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import type { BatchEnvironment } from '../../packages/task-processor/src/batches/batch.ts'
 import { LeasedBatch } from '../../packages/task-processor/src/batches/leased-batch.ts'
-import { SharedCommits } from '../../packages/task-processor/src/batches/shared-commits.ts'
 import type { BatchHandler } from '../../packages/task-processor/src/core/task-handler.ts'
 import { answering, tasksOf, soon } from './answering.ts'
 import { codeOf, ended, gone, make, refused, settled, succeed, success } from './leased.ts'
@@ -275,35 +274,4 @@ describe('a handler that ignores its time', () => {
     expect(made.answers.asked).toEqual(['complete a,b', 'complete a,b', 'complete a,b'])
     expect(made.batch.finished).toEqual(made.tasks)
   })
-})
-
-test('batches whose commits are shared hear of what is theirs, and it is told of each', async () => {
-  const answers = answering()
-  const clock = ringingClock()
-  const gate = Promise.withResolvers<void>()
-  const heard: unknown[] = []
-  const names: string[] = []
-  const environment = answers.handledBy(
-    async (some, { complete }) => {
-      const completion = await complete(async (_, held) => {
-        names.push(some[0]!.identifier!)
-        // Two are under way for long, so that the others come to share.
-        if (names.length < 3) await gate.promise
-        return succeed(held)
-      })
-      heard.push(completion)
-    },
-    { clock, commits: new SharedCommits({ ...answers.environment, clock }, 20) },
-  )
-  const tasks = tasksOf('abcd')
-  const batches = tasks.map((task) => new LeasedBatch(environment, [task], false))
-  const over = batches.map((batch) => batch.begin())
-  await settled()
-  expect(names).toEqual(['a', 'b'])
-  gate.resolve()
-  await soon(Promise.all(over))
-  expect(answers.asked).toEqual(['complete a', 'complete b', 'complete c,d'])
-  expect(heard).toEqual(tasks.map((task) => ({ completed: [task], lost: [] })))
-  expect(answers.told.map(([name, { tasks: about }]) => [name, about])).toEqual(tasks.map((task) => ['onComplete', [task]]))
-  expect(batches.map(({ finished, leased }) => [finished, leased])).toEqual(tasks.map((task) => [[task], []]))
 })

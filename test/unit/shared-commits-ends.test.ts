@@ -49,46 +49,48 @@ describe('a shared transaction', () => {
     const shared = new SharedCommits<object>(environment, 20)
     const hangs = Promise.withResolvers<void>()
     let isFirst = true
-    const commits = tasksOf('abcd').map((task) => {
-      const decide = async (): Promise<Map<HeldTask, TaskDecision>> => {
-        if (fails && task.identifier === 'd' && isFirst) {
-          isFirst = false
-          await hangs.promise
+    const bring = (): Promise<unknown>[] =>
+      tasksOf('abcd').map((task) => {
+        const decide = async (): Promise<Map<HeldTask, TaskDecision>> => {
+          if (fails && task.identifier === 'd' && isFirst) {
+            isFirst = false
+            await hangs.promise
+          }
+          return new Map([[task, TaskDecision.success()]])
         }
-        return new Map([[task, TaskDecision.success()]])
-      }
-      return shared.complete({ tasks: [task], decide }, async () => void (await shared.measured(decide)))
-    })
-    return { asked, commits, dispatcher, errors, hangs, timers }
+        return shared.complete({ tasks: [task], decide }, async () => void (await shared.measured(decide)))
+      })
+    return { asked, bring, dispatcher, errors, hangs, timers }
   }
 
   test('completes as the topic does, and tells each commit what was decided', async () => {
     const plain = four({})
-    const outcomes = await soon(Promise.all(plain.commits))
+    const outcomes = await soon(Promise.all(plain.bring()))
     expect(plain.asked).toEqual([['mail', 'c,d', { strict: true }]])
     const [, , , d] = tasksOf('abcd')
     expect(outcomes[3]).toEqual({ decisions: new Map([[d, TaskDecision.success()]]), completion: { completed: [d], lost: [] } })
     const discarding = four({ discard: ['succeeded'] })
-    await soon(Promise.all(discarding.commits))
+    await soon(Promise.all(discarding.bring()))
     expect(discarding.asked).toEqual([['mail', 'c,d', { strict: true, discard: ['succeeded'] }]])
   })
 
   test('limits no statement of the functions, though others took too long', async () => {
-    const { asked, commits, dispatcher } = four({})
+    const { asked, bring, dispatcher } = four({})
     const slow = new TaskError('DATABASE_BUSY', 'slow', { shortOf: 'time' })
     await expect(dispatcher.once(() => Promise.reject(slow))).rejects.toBe(slow)
-    await soon(Promise.all(commits))
+    await soon(Promise.all(bring()))
     expect(asked).toEqual([['mail', 'c,d', { strict: true }]])
   })
 
   test('leaves no timer behind', async () => {
-    const { commits, timers } = four({ closesAbandoned: true })
-    await soon(Promise.all(commits))
+    const { bring, timers } = four({ closesAbandoned: true })
+    await soon(Promise.all(bring()))
     expect([...timers.values()]).toEqual([])
   })
 
   test('that takes too long is given up with an error by which its connection is closed', async () => {
-    const { commits, errors, hangs, timers } = four({ closesAbandoned: true, fails: true })
+    const { bring, errors, hangs, timers } = four({ closesAbandoned: true, fails: true })
+    const commits = bring()
     await settled()
     for (const [ring, ms] of timers) if (ms === 2_000) ring()
     await soon(Promise.all(commits))

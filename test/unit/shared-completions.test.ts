@@ -51,8 +51,8 @@ describe('small batches that end while others are being completed', () => {
     new Map(Array.from({ length: count }, (_, index) => [taskOf('x', index), TaskDecision.success()]))
 
   /** Two go their own way, until the gate is open. */
-  const busy = (answers: Answering = answering()) => {
-    const shared = new SharedCompletions(answers.environment)
+  const busy = (answers: Answering = answering(), environment = answers.environment) => {
+    const shared = new SharedCompletions(environment)
     const gate = Promise.withResolvers<void>()
     const alone: string[] = []
     const bring = (decisions: Map<HeldTask, TaskDecision>, single = true) =>
@@ -60,6 +60,27 @@ describe('small batches that end while others are being completed', () => {
     const ways = [0, 1].map(() => shared.complete(decide('o', 0), true, () => gate.promise))
     return { answers, shared, gate, alone, bring, ways }
   }
+
+  test.each([
+    [undefined, undefined, 'autocommit'],
+    [['succeeded'], { discard: ['succeeded'] }, 'transaction'],
+  ] as const)('discard what the topic discards (%j), in a transaction', async (discard, expected, begun) => {
+    const given: unknown[] = []
+    const answers = answering()
+    const { repository: below } = answers.environment
+    const repository = {
+      ...below,
+      complete: async (...args: Parameters<typeof below.complete>) => {
+        given.push(args[3])
+        return below.complete(...args)
+      },
+    } as typeof below
+    const { gate, bring } = busy(answers, { ...answers.environment, repository, ...(discard && { discard }) })
+    const all = [bring(decide('a', 1)), bring(decide('b', 2))]
+    gate.resolve()
+    await soon(Promise.all(all))
+    expect([given, answers.begun]).toEqual([[expected], [begun]])
+  })
 
   test('are completed together, in the order of their tasks; each hears of its own', async () => {
     const { answers, gate, alone, bring, ways } = busy()

@@ -87,6 +87,8 @@ export async function handleBatch<Transaction>(
     dispatcher,
     // mutants: equivalent `{ dispatcher, repository, topic }`, a single batch shares no completion
     completions: new SharedCompletions({ dispatcher, repository, topic }),
+    // mutants: equivalent property `{ dispatcher, repository, topic`, a single batch shares no commit
+    // mutants: equivalent number:0, a single batch is alone either way
     commits: new SharedCommits({ dispatcher, repository, topic, clock }, 1),
     handler: open.handle,
     abortMs: 2e3,

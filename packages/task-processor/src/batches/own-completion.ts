@@ -65,7 +65,7 @@ export class OwnCompletion<Transaction> {
       } catch (error) {
         const foreign = this.#isHandlers(error)
         const passing = dispatcher.isPassing(error, this.#begun, foreign)
-        if (this.#ascii || foreign || passing || !this.#isEscapable()) {
+        if (passing || !this.#isEscapable()) {
           this.#failure = { error, by: passing ? 'given up' : foreign ? 'handler' : 'completing' }
           throw error
         }
@@ -106,6 +106,7 @@ export class OwnCompletion<Transaction> {
     return this.#thrown !== undefined && this.#thrown.error === error
   }
 
+  /** Whether something is left to write in ASCII: nothing after a run in ASCII, or after one in which `decide` threw. */
   #isEscapable(): boolean {
     return [...this.#decisions.values()].some((decision) => decision.inAscii() !== decision)
   }
