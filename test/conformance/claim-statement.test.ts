@@ -177,11 +177,13 @@ describe.skipIf(!canRun)('a poll of a plain topic', () => {
 
   test('in a transaction that has pushed takes what was pushed there too, and keeps nothing of it when that is undone', async () => {
     await pushed('a')
-    await session.begin()
-    await fixture.tasks.push(session.transaction, fixture.topic, 'b')
-    expect(names(await owner.poll(session.transaction, fixture.topic, { size: 10 }))).toEqual(['a', 'b'])
-    expect(await owner.poll(session.transaction, fixture.topic, { size: 10 })).toEqual([])
-    await session.rollback()
+    for (const hold of ['lease', 'transaction'] as const) {
+      await session.begin()
+      await fixture.tasks.push(session.transaction, fixture.topic, 'b')
+      expect(names(await owner.poll(session.transaction, fixture.topic, { size: 10, hold }))).toEqual(['a', 'b'])
+      expect(await owner.poll(session.transaction, fixture.topic, { size: 10, hold })).toEqual([])
+      await session.rollback()
+    }
     expect(names(await poll())).toEqual(['a'])
   })
 

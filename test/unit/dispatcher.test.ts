@@ -155,6 +155,36 @@ describe('after what took too long', () => {
   })
 })
 
+test('one statement that is not answered may be done, where it is committed by itself', async () => {
+  vi.useFakeTimers()
+  try {
+    const outcomes = [true, false].map(async (single) => {
+      const { dispatcher } = make()
+      const unanswered = dispatcher.once(() => new Promise(() => {}), { single })
+      return unanswered.catch((error: TaskError) => [error.code, error.data['outcome']])
+    })
+    await vi.advanceTimersByTimeAsync(7_000)
+    expect(await Promise.all(outcomes)).toEqual([
+      ['DATABASE_BUSY', 'unknown'],
+      ['DATABASE_BUSY', undefined],
+    ])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('what somebody else’s code did in a transaction counts only while that is open', async () => {
+  for (const [isOpen, outcome] of [
+    [() => true, 'done'],
+    [undefined, 'done'],
+    [() => false, 'TRANSACTION_CLOSED'],
+  ] as const) {
+    const { dispatcher } = make((isOpen && { isOpen }) as never)
+    const done = dispatcher.once((_, lift) => lift(() => 'done'))
+    expect(await done.catch((error: TaskError) => error.code)).toBe(outcome)
+  }
+})
+
 describe('an error', () => {
   const { dispatcher } = make({ classify: (error: unknown) => (error === ours ? gone : error) } as never)
 

@@ -304,6 +304,7 @@ export class PollLoop<Transaction> {
   async #beginTransaction(most: number, release: () => void): Promise<number> {
     const { lease, limits, poll } = this.#settings
     const size = await limits.take(most)
+    // mutants: equivalent number:1, the next turn waits for the token
     if (size === 0) return 0
     // Others see nothing of a transaction that is open, and free the slots of an owner that is silent for a lease.
     const holdsSlots = (leaseLost: boolean): boolean => !limits.hasTotal || (lease.holds && !leaseLost)

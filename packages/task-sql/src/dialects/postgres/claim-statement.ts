@@ -42,6 +42,7 @@ export function claimStatements(
     const { topic, owner, size, mayLock, now } = request
     const run = runOf(history)
     const { horizon: mark = null, high: bound = null } = pending ?? {}
+    // mutants: equivalent property `run, floor`, the session's part of the history is then computed by each statement, which takes longer
     const values = { topic, owner, size, history, run, floor, mark, bound, drawn: lastDrawn(known) }
     const write = (places: Known): Statement => claimStatement(tables, request, places, merge, extent)
     // A test's clock adds values of its own, so no template fits.
@@ -124,7 +125,11 @@ function claimStatement(
   // locks. A transaction that has locked rows is not clean.
   const free = sql`${ready} and ((select clean from start) or not ${lockedHere})`
   const places = mayLock ? columns : raw('t.ctid as place')
+  // mutants: equivalent sql-literal `false`, kept for the transaction only, it is computed more often
   const session = sql`case when run = ${known.run}::text then run else pg_catalog.set_config('taskstream.run', ${run}, false) end`
+  // mutants: equivalent condition `tables.partitioned`, a value or a column, it is the same topic
+  // mutants: equivalent sql-order `order by t.topic, t.sequence limit 1) is not null`, any row will do
+  // mutants: equivalent sql-number:2 `sequence - 1 from first`, the next polls read one row more
   return sql`
     with start as materialized (
       select p.topic,
