@@ -1,6 +1,6 @@
 /** What polls of a plain topic learn on PostgreSQL: how far everything is done, what was handed back, and what others have locked. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
+import type { Expiry, HeldTask } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
 import { codeOf, names, useFixture } from '@taskstream/task-testing/suite'
@@ -44,7 +44,12 @@ describe.skipIf(!canRun)('a poll of a plain topic', () => {
   }
   const run = (statement: Statement): ReturnType<typeof fixture.subject.execute> =>
     fixture.commit((transaction) => fixture.subject.execute(transaction, statement))
-  const poll = (size = 10): Promise<HeldTask[]> => fixture.poll(size, owner)
+  /** Whoever waits for a lock here fails. */
+  const poll = (size = 10): Promise<HeldTask[]> =>
+    fixture.commit<HeldTask[]>(async (transaction) => {
+      await fixture.subject.execute(transaction, raw("set local lock_timeout = '2s'"))
+      return owner.poll(transaction, fixture.topic, { size })
+    })
   const pushed = async (...identifiers: string[]): Promise<number[]> =>
     (await fixture.push(...identifiers)).map(({ sequence }) => sequence!)
   const move = (by: number): Promise<unknown> =>
@@ -152,6 +157,41 @@ describe.skipIf(!canRun)('a poll of a plain topic', () => {
     expect(names(await poll(2))).toEqual(['t1200', 't1201'])
     await session.rollback()
     expect(names(await poll(2))).toEqual(['t0', 't1'])
+  })
+
+  test('takes the first ones in order, however many are ready beside those that were handed back', async () => {
+    await pushed(...Array.from({ length: 1_203 }, (_, index) => `t${index}`))
+    const held = await poll(1)
+    await fixture.commit((transaction) => owner.handBack(transaction, fixture.topic, held))
+    expect(names(await poll(3))).toEqual(['t0', 't1', 't2'])
+  })
+
+  test('notes when it took a task, by the clock of a test too, and forgets why it was ready again', async () => {
+    const stateOf = async (): Promise<unknown[]> => {
+      const [row] = await run(sql`select started, reason from taskstream.task where topic = ${fixture.topic}`)
+      return [row!['started'] instanceof Date ? row!['started'].getTime() : row!['started'], row!['reason']]
+    }
+    const times = [Date.UTC(2030, 0, 1), Date.UTC(2031, 6, 2, 3, 4, 5, 678)]
+    let now = 0
+    const clocked = fixture.subject.tasks({ clock: () => new Date(now) })
+    await fixture.commit((transaction) => clocked.register(transaction))
+    await pushed('a')
+    for (now of times) {
+      const held = await fixture.poll(1, clocked)
+      expect([names(held), await stateOf()]).toEqual([['a'], [now, null]])
+      await fixture.commit((transaction) => clocked.handBack(transaction, fixture.topic, held))
+    }
+    await poll(1)
+    const [started, reason] = await stateOf()
+    expect([typeof started, reason]).toEqual(['number', null])
+    expect(times).not.toContain(started)
+    await fixture.commit((transaction) => owner.unregister(transaction))
+    const expiry = { olderThanMs: 86_400_000, then: 'ready' } as const
+    await fixture.commit<Expiry>((transaction) => clocked.expire(transaction, expiry))
+    expect((await stateOf())[1]).not.toBeNull()
+    owner = await process()
+    expect(names(await poll(1))).toEqual(['a'])
+    expect((await stateOf())[1]).toBeNull()
   })
 
   test('takes only ready rows of its topic, no more than asked for, in order, and counts the try', async () => {

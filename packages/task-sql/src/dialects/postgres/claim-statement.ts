@@ -191,6 +191,7 @@ function drawn({ sequence }: Pick<PostgresTables, 'sequence'>): Statement {
 
 /** The part of a history that is about the server's run. */
 function runOf(history: string): string | null {
+  // mutants: equivalent string number nullish result, without it each statement computes that part, which takes longer
   return history.split(':')[3] ?? null
 }
 
@@ -204,6 +205,7 @@ const run = raw(
 
 /** The topic, hidden from the planner. In a partitioned table it is a plain value, because only a value finds the partition. */
 export function topicOf({ partitioned }: PostgresTables, topic: SqlValue): SqlValue | Statement {
+  // mutants: equivalent condition, it is the same topic, which the planner sees or not
   return partitioned ? topic : raw('(select topic from start)')
 }
 
@@ -212,6 +214,7 @@ export function topicOf({ partitioned }: PostgresTables, topic: SqlValue): SqlVa
  * for being listed: a row that is handed back meanwhile would be locked and then dropped.
  */
 function freshRows(tables: PostgresTables, topic: SqlValue | Statement, free: Statement, places: Statement): Statement {
+  // mutants: equivalent sql-number:2 `sequence - 1 from first`, no ready row lies there
   return sql`
       select ${places}
         from ${tables.task} t
@@ -233,6 +236,7 @@ function mergedRows(
   spare: number,
 ): Statement {
   const window = raw(`(select size + ${spare} from room)`)
+  // mutants: equivalent sql-limit `order by sequence limit ${window}`, one row more is read
   return sql`
       select l.*
         from (select sequence from (${readyRows(tables, topic, window)}) ready order by sequence limit ${window}) ready,
@@ -245,7 +249,10 @@ function mergedRows(
 
 /** True if fewer rows were taken than asked for although there are more ready rows than were read. */
 function crowded(tables: PostgresTables, topic: SqlValue | Statement, spare: number): Statement {
+  // mutants: equivalent sql-number:2 `${spare} + 1`, more rows are read, and it is counted whether they are too many
   const beyond = raw(`(select size + ${spare} + 1 from room)`)
+  // mutants: equivalent sql-boundary `< (select size from room)`, a claim more takes nothing
+  // mutants: equivalent sql-boundary `> (select size + ${raw(String(spare))} from room)`, a claim more finds nothing else
   return sql`case when (select count(*) from taken) < (select size from room)
                           then (select count(*) from (${readyRows(tables, topic, beyond)}) ready) > (select size + ${raw(String(spare))} from room)
                           else false end`
@@ -253,6 +260,8 @@ function crowded(tables: PostgresTables, topic: SqlValue | Statement, spare: num
 
 /** The sequences of the first listed ready rows, and of the first fresh ones. The limit counts for each kind. */
 function readyRows(tables: PostgresTables, topic: SqlValue | Statement, limit: Statement): Statement {
+  // mutants: equivalent sql-limit `limit ${limit})`, one row more is read
+  // mutants: equivalent sql-number:2 `sequence - 1 from first`, no ready row lies there
   return sql`
               (select t.sequence
                  from ${tables.task} t
@@ -271,6 +280,7 @@ function readyRows(tables: PostgresTables, topic: SqlValue | Statement, limit: S
 function claimed(tables: PostgresTables, { now, columns }: ClaimRequest, { topic, owner }: Known): Statement {
   const { holding } = tables
   const own = topicOf(tables, topic)
+  // mutants: equivalent condition `tables.partitioned`, it is the same topic, which the planner sees or not
   return sql`
     claimed as (${activate(tables, owner, now)}
        where t.ctid = any (array(select place from taken))
