@@ -61,7 +61,7 @@ export async function openSqliteSite(): Promise<Site> {
       },
     },
     { kind: 'log written back', inflict: async () => attempt('pragma wal_checkpoint(truncate)') },
-    { kind: 'file rewritten', weight: 0.5, inflict: async () => attempt('vacuum') },
+    { kind: 'file rewritten', inflict: async () => attempt('vacuum') },
     {
       kind: 'files cannot grow',
       isWide: true,
