@@ -61,7 +61,15 @@ export async function openSqliteSite(): Promise<Site> {
       },
     },
     { kind: 'log written back', inflict: async () => attempt('pragma wal_checkpoint(truncate)') },
-    { kind: 'file rewritten', inflict: async () => attempt('vacuum') },
+    {
+      kind: 'file rewritten',
+      inflict: async ({ pause }) => {
+        // As long as others write it is refused.
+        let met = 0
+        for (let tries = 0; met === 0 && tries < 30; tries++, await pause(20, 100)) met = attempt('vacuum')
+        return met
+      },
+    },
     {
       kind: 'files cannot grow',
       isWide: true,
