@@ -1,0 +1,67 @@
+/** A fast-path claim that took less than it had locked, as others wrote meanwhile: the rest comes from another claim. */
+import { useFixture, names } from '@taskstream/task-testing/suite'
+import { describe, expect, test } from 'vitest'
+import { canRun, engine } from '../subject.ts'
+import type { Tasks } from '../subject.ts'
+import { testOn } from '../test-on.ts'
+
+describe.skipIf(!canRun)('a fast-path claim', () => {
+  const fixture = useFixture(engine)
+
+  /** A repository of which the next fast-path claim reports that it has locked one row more than it took. Then `meanwhile` is done. */
+  const overtaken = async (
+    meanwhile: () => Promise<unknown>,
+  ): Promise<{ tasks: Tasks; overtake(): void; overtakings(): number }> => {
+    let [isNext, count] = [false, 0]
+    const tasks = fixture.subject.tasks({
+      adapt: (adapter) => ({
+        ...adapter,
+        execute: async (transaction, statement, plan) => {
+          const rows = await adapter.execute(transaction, statement, plan)
+          const text = statement.texts.join('')
+          if (!isNext || !text.includes('fresh as materialized') || text.includes(' as status')) return rows
+          isNext = false
+          count++
+          await meanwhile()
+          return rows.map((row) => (row['sequence'] === null ? { ...row, attempt: Number(row['attempt']) + 1 } : row))
+        },
+      }),
+    })
+    await fixture.commit((transaction) => tasks.register(transaction))
+    return { tasks, overtake: () => void (isNext = true), overtakings: () => count }
+  }
+  const quieten = async (tasks: Tasks): Promise<void> => {
+    await fixture.push('before')
+    await fixture.complete(await fixture.poll(1, tasks), undefined, tasks)
+    expect(await fixture.poll(1, tasks)).toEqual([])
+  }
+
+  const pushed = async (tasks: Tasks): Promise<void> => {
+    await quieten(tasks)
+    await fixture.push('a', 'b')
+  }
+
+  test('loses none of the tasks that it took', async () => {
+    const { tasks, overtake, overtakings } = await overtaken(async () => {})
+    await pushed(tasks)
+    overtake()
+    expect(names(await fixture.poll(2, tasks))).toEqual(['a', 'b'])
+    expect([overtakings(), await fixture.states()]).toMatchObject([1, { active: 2 }])
+  })
+
+  testOn(['postgres'])('gets the rest from what is ready, and no more than were asked for', async () => {
+    const { tasks, overtake, overtakings } = await overtaken(() => fixture.push('c', 'd', 'e'))
+    await pushed(tasks)
+    overtake()
+    expect(names(await fixture.poll(3, tasks))).toEqual(['a', 'b', 'c'])
+    expect([overtakings(), await fixture.states()]).toMatchObject([1, { active: 3, ready: 2 }])
+  })
+
+  testOn(['postgres'])('that took none gets as many as were asked for', async () => {
+    const { tasks, overtake, overtakings } = await overtaken(() => fixture.push('a', 'b', 'c'))
+    await quieten(tasks)
+    overtake()
+    expect(names(await fixture.poll(2, tasks))).toEqual(['a', 'b'])
+    expect([overtakings(), await fixture.states()]).toMatchObject([1, { active: 2, ready: 1 }])
+  })
+})
