@@ -64,4 +64,35 @@ describe.skipIf(!canRun)('a fast-path claim', () => {
     expect(names(await fixture.poll(2, tasks))).toEqual(['a', 'b'])
     expect([overtakings(), await fixture.states()]).toMatchObject([1, { active: 2, ready: 1 }])
   })
+
+  test('gives the tasks of a quiet topic by one statement, in order, as many as were asked for', async () => {
+    const learned: boolean[] = []
+    const tasks = fixture.subject.tasks({
+      adapt: (adapter) => ({
+        ...adapter,
+        execute: (transaction, statement, plan) => {
+          const text = statement.texts.join('')
+          if (text.includes('start as materialized')) learned.push(text.includes(' as status'))
+          return adapter.execute(transaction, statement, plan)
+        },
+      }),
+    })
+    await fixture.commit((transaction) => tasks.register(transaction))
+    // A poll learns while transactions of others are open that were open at its beginning.
+    const quick = async (): Promise<boolean[]> => {
+      await quieten(tasks)
+      await fixture.push('a', 'b', 'c')
+      learned.length = 0
+      const held = await fixture.poll(2, tasks)
+      expect(names(held)).toEqual(['a', 'b'])
+      expect(held).toMatchObject([
+        { attempt: 1, tries: 1 },
+        { attempt: 1, tries: 1 },
+      ])
+      const statements = [...learned]
+      await fixture.complete([...held, ...(await fixture.poll(9, tasks))], undefined, tasks)
+      return statements
+    }
+    await expect.poll(quick, { interval: 1 }).toEqual([false])
+  })
 })
