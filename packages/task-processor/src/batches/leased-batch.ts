@@ -154,7 +154,10 @@ export class LeasedBatch<Transaction> implements Batch {
       completion = await own.run(this.tasks, this.#completing, patience)
     })
     this.#decided = true
-    return shared ? this.#completing.completed(shared.completion, shared.decisions) : completion!
+    if (!shared) return completion!
+    // The handler may have asked before, in vain.
+    this.#completing.condition.worked()
+    return this.#completing.completed(shared.completion, shared.decisions)
   }
 
   async #completeAs(given: Decisions, patience: Patience): Promise<Completion> {
