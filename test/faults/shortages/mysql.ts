@@ -200,7 +200,13 @@ export const ofMysql: readonly ShortOf[] = [
     ...busy('time'),
     open: async (subject) => {
       const locks = rowLocks(subject)
-      const waiting = raw("select trx_mysql_thread_id as id from information_schema.innodb_trx where trx_state = 'LOCK WAIT'")
+      // Other tests use the same server.
+      const waiting = raw(
+        `select t.trx_mysql_thread_id as id
+           from information_schema.innodb_trx t
+           join information_schema.processlist p on p.id = t.trx_mysql_thread_id
+          where t.trx_state = 'LOCK WAIT' and p.db = database()`,
+      )
       const over = new AbortController()
       let killing: Promise<void> | undefined
       /** Kills queries that wait for a row, as long as the shortage lasts. */
