@@ -5,7 +5,7 @@ import type { TransactionSource } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { mysql2Transactions } from '@taskstream/task-sql/mysql2'
 import { createPool } from 'mysql2/promise'
-import type { PoolConnection } from 'mysql2/promise'
+import type { PoolConnection, RowDataPacket } from 'mysql2/promise'
 import { expect } from 'vitest'
 import type { AnyTransaction, Subject } from '../../subject.ts'
 import { busy, execute, rowLocks } from './short-of.ts'
@@ -87,7 +87,8 @@ function saidByMysql(errno: number, named: Pick<ShortOf, 'code' | 'shortOf'>): S
 }
 
 interface Rival {
-  ask(): Promise<unknown>
+  /** Holds the user's only connection from its first answer. */
+  ask(): Promise<number>
   end(): Promise<void>
 }
 
@@ -108,19 +109,18 @@ async function openUser(
   return {
     ...opened,
     begin: async () => {
-      const ids = await execute(subject, sql`select id from information_schema.processlist where user = ${name}`)
       rival = await how.refuse(user, url.href)
-      for (const { id } of ids) await execute(subject, raw(`kill ${Number(id)}`)).catch(() => {})
-      if (!rival) return
-      const { ask } = rival
+      // The server counts no connection that is older than the limit, and the node may have opened one meanwhile.
       await expect
         .poll(
-          () =>
-            ask().then(
-              () => true,
-              () => false,
-            ),
-          { interval: 1 },
+          async () => {
+            const own = await rival?.ask().catch(() => undefined)
+            const rows = await execute(subject, sql`select id from information_schema.processlist where user = ${name}`)
+            const others = rows.map(({ id }) => Number(id)).filter((id) => id !== own)
+            for (const id of others) await execute(subject, raw(`kill ${id}`)).catch(() => {})
+            return others.length === 0 && (!rival || own !== undefined)
+          },
+          { interval: 1, timeout: 10_000 },
         )
         .toBe(true)
     },
@@ -169,7 +169,13 @@ export const ofMysql: readonly ShortOf[] = [
           await execute(subject, raw(`grant usage on *.* to ${user} with max_user_connections 1`))
           // Another pool holds the only connection.
           const rival = createPool({ uri: url, connectionLimit: 1 })
-          return { ask: () => rival.query('select 1'), end: () => rival.end() }
+          return {
+            ask: async () => {
+              const [rows] = await rival.query<RowDataPacket[]>('select connection_id() as id')
+              return Number(rows[0]!['id'])
+            },
+            end: () => rival.end(),
+          }
         },
         allow: (user) => `grant usage on *.* to ${user} with max_user_connections 0`,
       }),
