@@ -202,6 +202,8 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
         '_dependency',
         '_limit',
         '_slot',
+        '_node',
+        '_audit',
       ].map((name) => `task${name}`)
       const made = await run(`select tablename from pg_tables where schemaname = 'taskstream' and tablename !~ '^task_p_'`)
       expect(made.map(({ tablename }) => tablename).toSorted()).toEqual(ours.toSorted())

@@ -48,6 +48,8 @@ const tables = [
   'task_dependency',
   'task_limit',
   'task_slot',
+  'task_node',
+  'task_audit',
 ]
 const empty = `truncate ${tables.map((table) => `taskstream.${table}`).join(', ')}`
 

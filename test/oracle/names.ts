@@ -237,7 +237,8 @@ let known: ReadonlyMap<string, ReadonlySet<string>> | undefined
 
 /** The columns of tables and views as the migration makes them. */
 function tableColumns(): ReadonlyMap<string, ReadonlySet<string>> {
-  return (known ??= new Map([
+  if (known) return known
+  const tables = new Map<string, Set<string>>([
     ['dual', new Set<string>()],
     ...definitions().flatMap((text) => {
       const view = /create or replace view (\w+) as\s/.exec(text)
@@ -247,7 +248,12 @@ function tableColumns(): ReadonlyMap<string, ReadonlySet<string>> {
       const columns = [...table[2]!.matchAll(/^\s*(?!constraint)(\w+) (?:number|varchar2|clob)/gm)].map(([, name]) => name!)
       return [[table[1]!, new Set(columns)] as const]
     }),
-  ]))
+  ])
+  for (const text of definitions()) {
+    const [, name, added] = /alter table (\w+) add \(([^']*)\)/.exec(text) ?? []
+    for (const [, column] of (added ?? '').matchAll(/(\w+) (?:number|varchar2|clob)/g)) tables.get(name!)!.add(column!)
+  }
+  return (known = tables)
 }
 
 function definitions(): string[] {

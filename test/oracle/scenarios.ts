@@ -187,6 +187,19 @@ function* completions(): Generator<Scenario> {
   yield { verb: 'limit', run: (tasks, tx) => tasks.limit(tx, topic, all) }
   yield { verb: 'limit', scene: { touched: [[/^\s*merge/, 0]] }, run: (tasks, tx) => tasks.limit(tx, topic, all) }
   yield { verb: 'limits', run: (tasks, tx) => tasks.limits(tx) }
+  const told = { kind: 'node', host: 'h', pid: 7, leaseMs: 30_000, topics: [{ topic }] } as const
+  yield { verb: 'report', scene: { row: { quiet: 0 } }, run: (tasks, tx) => tasks.report(tx, told) }
+  yield {
+    verb: 'report',
+    scene: { row: { quiet: 0 }, touched: [[/^\s*update/, 0]] },
+    run: (tasks, tx) => tasks.report(tx, told),
+  }
+  const node = { kind: 'node', host: 'h', pid: 7, lease_ms: 1, quiet: 0, topics: '[]', report: '{}', started: 1, seen: 1 }
+  yield { verb: 'nodes', scene: { row: node }, run: (tasks, tx) => tasks.nodes(tx) }
+  yield { verb: 'record', run: (tasks, tx) => tasks.record(tx, { action: 'redrive', topic, count: 1 }) }
+  const done = { made: 1, amount: 1, filter: null, sequences: null, former: null }
+  yield { verb: 'actions', scene: { row: done }, run: (tasks, tx) => tasks.actions(tx, { topic, withinMs: 1 }) }
+  yield { verb: 'quiet', scene: { touched: [[/^\s*update/, 0]] }, run: (tasks, tx) => tasks.quiet(tx, 'o') }
   yield { verb: 'takeSlots', run: (tasks, tx) => tasks.takeSlots(tx, topic, { held: 1, wanted: 2 }) }
   yield { verb: 'takeSlots', run: (tasks, tx) => tasks.takeSlots(tx, topic, { held: 0, wanted: 0 }) }
   yield { verb: 'freeSlots', run: (tasks, tx) => tasks.freeSlots(tx, 10_000) }

@@ -1,5 +1,21 @@
 -- Every statement of the Oracle dialect, by verb, with the kinds of its values. Written by the tests.
 
+-- actions
+--   text, number, number
+select t.id, t.made as made, t.action, t.topic, t.actor, t.via, t.note, t.amount, t.filter, t.sequences, t.former, t.undoes
+from task_audit t
+where 1 = 1 and t.topic = :1 and t.made >= ((select k.ms from task_clock k) + :2)
+order by t.made desc
+fetch first :3 rows only
+
+-- actions
+--   text, number, number, number
+select t.id, t.made as made, t.action, t.topic, t.actor, t.via, t.note, t.amount, t.filter, t.sequences, t.former, t.undoes
+from task_audit t
+where 1 = 1 and t.topic = :1 and t.made >= (:2 + :3)
+order by t.made desc
+fetch first :4 rows only
+
 -- activate, deactivate
 --   text
 select a.active from task_topic p left join task_activation a on a.topic = p.topic where p.topic = :1
@@ -153,14 +169,16 @@ stage = case when t.stage <= 4 then 4 when t.stage <= 7 then 7 else t.stage end 
 
 -- attempts
 --   text, number
-select t.attempt, t.started as started, t.ended as ended, t.outcome, t.reason, t.owner, t.error, t.message
+select t.attempt, t.started as started, t.ended as ended, t.outcome, t.reason, t.owner, t.error, t.message,
+t.fingerprint, t.release_name
 from task_attempt t
 where t.topic = :1 and t.sequence = :2
 order by t.attempt
 
 -- attempts
 --   text, text, text
-select t.attempt, t.started as started, t.ended as ended, t.outcome, t.reason, t.owner, t.error, t.message
+select t.attempt, t.started as started, t.ended as ended, t.outcome, t.reason, t.owner, t.error, t.message,
+t.fingerprint, t.release_name
 from task_attempt t
 where t.topic = :1 and t.sequence = (select k.sequence from task k where k.topic = :2 and k.external_id = :3)
 order by t.attempt
@@ -257,16 +275,17 @@ reason = null
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- complete
---   JSON in a CLOB, text, JSON
---   JSON in a CLOB, text, JSON in a CLOB
-insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message)
+--   null, JSON in a CLOB, text, JSON
+--   null, JSON in a CLOB, text, JSON in a CLOB
+insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name)
 select t.topic, t.sequence, t.attempt, t.started, t.completed,
 case when t.reason = 5 then 3
 when t.state = 3 then 0
 when t.due is null then 2
-else 1 end, t.reason, t.owner, r.ended_error, r.ended_message
-from json_table(:1, '$[*]' error on error columns (nth for ordinality, ended_sequence number path '$[0]' error on error, ended_error varchar2(4000 byte) path '$[1]' error on error, ended_message clob path '$[2]' error on error)) r cross join task t
-where t.topic = :2 and t.sequence = r.ended_sequence and t.sequence in (select w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+else 1 end, t.reason, t.owner, r.ended_error, r.ended_message,
+r.ended_fingerprint, :1
+from json_table(:2, '$[*]' error on error columns (nth for ordinality, ended_sequence number path '$[0]' error on error, ended_error varchar2(4000 byte) path '$[1]' error on error, ended_message clob path '$[2]' error on error, ended_fingerprint varchar2(4000 byte) path '$[3]' error on error)) r cross join task t
+where t.topic = :3 and t.sequence = r.ended_sequence and t.sequence in (select w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- complete, limit
 --   text
@@ -307,16 +326,17 @@ due = case when w.given_delay is not null and not (t.max_tries is not null and t
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 
 -- complete
---   JSON in a CLOB, text, JSON in a CLOB
---   JSON, text, JSON
-insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message)
+--   null, JSON in a CLOB, text, JSON in a CLOB
+--   null, JSON, text, JSON
+insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name)
 select t.topic, t.sequence, t.attempt, t.started, t.completed,
 case when t.reason = 5 then 3
 when t.state = 3 then 0
 when t.due is null then 2
-else 1 end, t.reason, t.owner, r.ended_error, r.ended_message
-from json_table(:1, '$[*]' error on error columns (nth for ordinality, ended_sequence number path '$[0]' error on error, ended_error varchar2(4000 byte) path '$[1]' error on error, ended_message varchar2(4000 byte) path '$[2]' error on error)) r cross join task t
-where t.topic = :2 and t.sequence = r.ended_sequence and t.sequence in (select w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+else 1 end, t.reason, t.owner, r.ended_error, r.ended_message,
+r.ended_fingerprint, :1
+from json_table(:2, '$[*]' error on error columns (nth for ordinality, ended_sequence number path '$[0]' error on error, ended_error varchar2(4000 byte) path '$[1]' error on error, ended_message varchar2(4000 byte) path '$[2]' error on error, ended_fingerprint varchar2(4000 byte) path '$[3]' error on error)) r cross join task t
+where t.topic = :3 and t.sequence = r.ended_sequence and t.sequence in (select w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- complete
 --   JSON, text, text
@@ -806,8 +826,9 @@ where 1 = 1
 
 -- expire
 --   JSON, text, JSON
-insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message)
-select t.topic, t.sequence, t.attempt, t.started, (select k.ms from task_clock k), 4, 6, r.lost_owner, null, null
+insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name)
+select t.topic, t.sequence, t.attempt, t.started, (select k.ms from task_clock k), 4, 6, r.lost_owner, null, null,
+'lost', (select n.release_name from task_node n where n.owner = r.lost_owner)
 from json_table(:1, '$[*]' error on error columns (nth for ordinality, lost_sequence number path '$[0]' error on error, lost_owner varchar2(4000 byte) path '$[1]' error on error)) r cross join task t
 where t.topic = :2 and t.sequence = r.lost_sequence and t.sequence in (select w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
@@ -861,8 +882,9 @@ and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbe
 
 -- expire
 --   number, JSON, text, JSON
-insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message)
-select t.topic, t.sequence, t.attempt, t.started, :1, 4, 6, r.lost_owner, null, null
+insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name)
+select t.topic, t.sequence, t.attempt, t.started, :1, 4, 6, r.lost_owner, null, null,
+'lost', (select n.release_name from task_node n where n.owner = r.lost_owner)
 from json_table(:2, '$[*]' error on error columns (nth for ordinality, lost_sequence number path '$[0]' error on error, lost_owner varchar2(4000 byte) path '$[1]' error on error)) r cross join task t
 where t.topic = :3 and t.sequence = r.lost_sequence and t.sequence in (select w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
@@ -1500,6 +1522,94 @@ from task
 
 -- migrate
 begin
+execute immediate 'alter table task_attempt add (fingerprint varchar2(20 char), release_name varchar2(100 char))';
+exception
+when others then
+if sqlcode <> -1430 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_attempt_fingerprint on task_attempt (topic, fingerprint, ended)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'alter table task_activation add (actor varchar2(250 char), note varchar2(500 char))';
+exception
+when others then
+if sqlcode <> -1430 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table task_node (
+  owner varchar2(250 char) not null,
+  name varchar2(250 char) not null,
+  kind varchar2(20 char) not null,
+  host varchar2(250 char) not null,
+  pid number(16) not null,
+  release_name varchar2(100 char),
+  started number(16) not null,
+  seen number(16) not null,
+  lease_ms number(16) not null,
+  quiet number(1) default 0 not null,
+  topics clob not null,
+  report clob not null,
+  constraint task_node_key primary key (owner)
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table task_audit (
+  id varchar2(20 char) not null,
+  made number(16) not null,
+  action varchar2(20 char) not null,
+  topic varchar2(250 char),
+  actor varchar2(250 char),
+  via varchar2(20 char),
+  undoes varchar2(20 char),
+  note varchar2(500 char),
+  amount number(16) not null,
+  filter clob,
+  sequences clob,
+  former clob,
+  constraint task_audit_key primary key (id)
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index task_audit_made on task_audit (made)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
 execute immediate 'create table tasks.task_migration (
   version number(10) not null,
   name varchar2(250 char) not null,
@@ -1909,6 +2019,94 @@ from tasks.task
 
 -- migrate
 begin
+execute immediate 'alter table tasks.task_attempt add (fingerprint varchar2(20 char), release_name varchar2(100 char))';
+exception
+when others then
+if sqlcode <> -1430 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index tasks.task_attempt_fingerprint on tasks.task_attempt (topic, fingerprint, ended)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'alter table tasks.task_activation add (actor varchar2(250 char), note varchar2(500 char))';
+exception
+when others then
+if sqlcode <> -1430 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table tasks.task_node (
+  owner varchar2(250 char) not null,
+  name varchar2(250 char) not null,
+  kind varchar2(20 char) not null,
+  host varchar2(250 char) not null,
+  pid number(16) not null,
+  release_name varchar2(100 char),
+  started number(16) not null,
+  seen number(16) not null,
+  lease_ms number(16) not null,
+  quiet number(1) default 0 not null,
+  topics clob not null,
+  report clob not null,
+  constraint task_node_key primary key (owner)
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create table tasks.task_audit (
+  id varchar2(20 char) not null,
+  made number(16) not null,
+  action varchar2(20 char) not null,
+  topic varchar2(250 char),
+  actor varchar2(250 char),
+  via varchar2(20 char),
+  undoes varchar2(20 char),
+  note varchar2(500 char),
+  amount number(16) not null,
+  filter clob,
+  sequences clob,
+  former clob,
+  constraint task_audit_key primary key (id)
+)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'create index tasks.task_audit_made on tasks.task_audit (made)';
+exception
+when others then
+if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
 execute immediate 'create table task (
   topic varchar2(250 char) not null,
   sequence number(16) not null,
@@ -1993,6 +2191,37 @@ if sqlcode <> -955 then
 raise;
 end if;
 end;
+
+-- nodes
+select o.owner, o.name, o.heartbeat as heartbeat, (select k.ms from task_clock k) as now
+from task_owner o
+order by o.heartbeat desc
+fetch first 10000 rows only
+
+-- nodes
+--   number
+select n.owner, n.name, n.kind, n.host, n.pid, n.release_name, n.lease_ms, n.quiet, n.topics, n.report,
+n.started as started, n.seen as seen, (select k.ms from task_clock k) as now
+from task_node n
+where n.seen >= ((select k.ms from task_clock k) + :1) or exists (select 1 from task_owner o where o.owner = n.owner)
+order by n.seen desc
+fetch first 10000 rows only
+
+-- nodes
+--   number
+select o.owner, o.name, o.heartbeat as heartbeat, :1 as now
+from task_owner o
+order by o.heartbeat desc
+fetch first 10000 rows only
+
+-- nodes
+--   number, number, number
+select n.owner, n.name, n.kind, n.host, n.pid, n.release_name, n.lease_ms, n.quiet, n.topics, n.report,
+n.started as started, n.seen as seen, :1 as now
+from task_node n
+where n.seen >= (:2 + :3) or exists (select 1 from task_owner o where o.owner = n.owner)
+order by n.seen desc
+fetch first 10000 rows only
 
 -- overview
 --   number, number, number
@@ -3328,7 +3557,15 @@ fetch first :5 rows only
 
 -- purgeOwners
 --   text, number
+delete from task_node where owner <> :1 and seen < ((select k.ms from task_clock k) + :2)
+
+-- purgeOwners
+--   text, number
 delete from task_owner where owner <> :1 and heartbeat < ((select k.ms from task_clock k) + :2)
+
+-- purgeOwners
+--   text, number, number
+delete from task_node where owner <> :1 and seen < (:2 + :3)
 
 -- purgeOwners
 --   text, number, number
@@ -3556,6 +3793,14 @@ else p.stage end
 from n, task_topic p, json_table(:5, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error, input clob path '$[1]' error on error, reference varchar2(4000 byte) path '$[2]' error on error, external_id varchar2(4000 byte) path '$[3]' error on error, headers clob path '$[4]' error on error, priority number path '$[5]' error on error, max_tries number path '$[6]' error on error, state number path '$[7]' error on error, descent number path '$[8]' error on error, stage number path '$[9]' error on error, deadline number path '$[10]' error on error, deadline_delay number path '$[11]' error on error, due number path '$[12]' error on error, delay number path '$[13]' error on error)) r
 where p.topic = :6 and n.nth = r.nth
 
+-- quiet
+--   number, text, number
+update task_node set quiet = :1 where owner = :2 and quiet <> :3
+
+-- quiet
+--   text
+select 1 as known from task_node where owner = :1
+
 -- reassign, recreate
 --   text, JSON
 select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
@@ -3624,6 +3869,18 @@ where 1 = 1 and t.state = 0 and t.owner = :3 order by t.sequence
 -- reclaim
 --   text, JSON
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, owner = null, started = null, tries = t.tries - 1, stage = case when t.stage <= 4 then 1 when t.stage <= 7 then case when t.priority < 0 then 6 else 5 end else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- record
+--   text, text, text, null, null, null, number, null, null, null, null
+insert into task_audit (id, made, action, topic, actor, via, note, amount, filter, sequences, former, undoes)
+values (:1, (select k.ms from task_clock k), :2, :3, :4, :5, :6, :7,
+  :8, :9, :10, :11)
+
+-- record
+--   text, number, text, text, null, null, null, number, null, null, null, null
+insert into task_audit (id, made, action, topic, actor, via, note, amount, filter, sequences, former, undoes)
+values (:1, :2, :3, :4, :5, :6, :7, :8,
+  :9, :10, :11, :12)
 
 -- recreate, redrive
 --   text, JSON
@@ -4163,6 +4420,30 @@ where 1 = 1 and (
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
   or t.state = 1 and t.listed = 0 and 1 = 0)
+
+-- report
+--   number, JSON, text, text
+update task_node set seen = (select k.ms from task_clock k), lease_ms = :1, topics = :2, report = :3 where owner = :4
+
+-- report
+--   text
+select quiet from task_node where owner = :1
+
+-- report
+--   text, text, text, text, number, null, number, number, JSON, text
+insert /*+ ignore_row_on_dupkey_index(task_node (owner)) */
+into task_node (owner, name, kind, host, pid, release_name, started, seen, lease_ms, quiet, topics, report)
+values (:1, :2, :3, :4, :5, :6, (select k.ms from task_clock k), (select k.ms from task_clock k), :7, :8, :9, :10)
+
+-- report
+--   number, number, JSON, text, text
+update task_node set seen = :1, lease_ms = :2, topics = :3, report = :4 where owner = :5
+
+-- report
+--   text, text, text, text, number, null, number, number, number, number, JSON, text
+insert /*+ ignore_row_on_dupkey_index(task_node (owner)) */
+into task_node (owner, name, kind, host, pid, release_name, started, seen, lease_ms, quiet, topics, report)
+values (:1, :2, :3, :4, :5, :6, :7, :8, :9, :10, :11, :12)
 
 -- reschedule
 --   text, JSON

@@ -83,6 +83,20 @@ export type {
   TaskCount,
   TopicOverview,
 } from './task-catalog.ts'
+export type { Action, ActionsOptions, RecordedAction, TaskAudit } from './task-audit.ts'
+export { diagnosisCodes } from './task-diagnosis.ts'
+export type { Blocker, Diagnosis, DiagnosisCode, Remedy, TaskDiagnosis, TaskReference } from './task-diagnosis.ts'
+export type {
+  ErrorGroup,
+  ErrorsOptions,
+  HeldInfo,
+  HeldOptions,
+  TaskInspection,
+  Upcoming,
+  UpcomingOptions,
+} from './task-inspection.ts'
+export { nodeKinds } from './task-nodes.ts'
+export type { NodeInfo, NodeKind, NodeLife, NodeReport, NodesOptions, NodeTopic, NodeTrouble, TaskNodes } from './task-nodes.ts'
 export type { ExpireOptions, Expiry, RegisterOptions, TaskOwner, TaskOwners } from './task-owners.ts'
 export type { Activation, TaskActivations } from './task-activation.ts'
 export { checkLimits } from './topic-limits.ts'

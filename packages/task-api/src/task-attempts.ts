@@ -23,6 +23,10 @@ export interface TaskAttempt {
   readonly error?: string
   /** The decision's message, such as an error with its stack; at most 4 000 characters. */
   readonly message?: string
+  /** The same for errors that differ in ids and numbers only: see `errors`. */
+  readonly fingerprint?: string
+  /** The release of the program that made the attempt, if it was told. */
+  readonly release?: string
 }
 
 export interface PurgeAttemptsOptions {

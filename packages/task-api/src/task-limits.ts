@@ -7,6 +7,9 @@ export const taskLimits = {
   referenceLength: 500,
   externalIdLength: 500,
   ownerNameLength: 200,
+  /** A name with its incarnation. */
+  ownerLength: 250,
+  releaseLength: 100,
   /** Keep a larger payload in storage of its own, and use its address as the input. */
   inputLength: 16_777_216,
   /** A longer message is cut, as people read it, not programs. */

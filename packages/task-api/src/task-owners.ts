@@ -41,7 +41,7 @@ export interface TaskOwners<Transaction, E extends Execution = 'async'> {
   owners(transaction: Transaction, withinMs: number): Outcome<E, TaskOwner[]>
   /**
    * Removes the other owners whose last heartbeat is older than `olderThanMs` milliseconds, 0 to 100 years. The tasks that they hold can still be
-   * expired.
+   * expired. What processes have told of themselves is removed a week after they told it last.
    *
    * @returns how many owners were removed
    * @throws TaskError ARGUMENT_INVALID

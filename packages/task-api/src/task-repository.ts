@@ -1,11 +1,13 @@
 import type { Execution } from './execution.ts'
 import type { TaskActivations } from './task-activation.ts'
 import type { TaskAttempts } from './task-attempts.ts'
+import type { TaskAudit } from './task-audit.ts'
 import type { TaskCanceller } from './task-canceller.ts'
 import type { TaskCatalog } from './task-catalog.ts'
 import type { TaskDependencies } from './task-dependencies.ts'
 import type { TaskEndings } from './task-endings.ts'
 import type { TaskJuncture } from './task-juncture.ts'
+import type { TaskNodes } from './task-nodes.ts'
 import type { TaskOwners } from './task-owners.ts'
 import type { TaskRescheduler } from './task-rescheduler.ts'
 import type { TaskReviver } from './task-reviver.ts'
@@ -37,7 +39,9 @@ export interface TaskRepository<Transaction, E extends Execution = 'async'>
     TaskAttempts<Transaction, E>,
     TaskActivations<Transaction, E>,
     TopicLimiter<Transaction, E>,
-    TaskOwners<Transaction, E> {
+    TaskOwners<Transaction, E>,
+    TaskNodes<Transaction, E>,
+    TaskAudit<Transaction, E> {
   /** `'async'` if the verbs return promises, `'sync'` if they return values. */
   readonly execution: E
 }

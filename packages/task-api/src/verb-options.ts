@@ -2,9 +2,12 @@
 import { optionNames } from './option-names.ts'
 import type { OptionNames } from './option-names.ts'
 import type { PurgeAttemptsOptions } from './task-attempts.ts'
+import type { Action, ActionsOptions } from './task-audit.ts'
 import type { CountOptions, OverviewOptions, PageOptions, PurgeOptions, ResolveOptions, ResultsOptions } from './task-catalog.ts'
 import type { SettleOptions } from './task-dependencies.ts'
 import type { TaskFilter } from './task-filter.ts'
+import type { ErrorsOptions, HeldOptions, UpcomingOptions } from './task-inspection.ts'
+import type { NodesOptions } from './task-nodes.ts'
 import type { ExpireOptions, RegisterOptions } from './task-owners.ts'
 import type { TopicOptions } from './task-polling.ts'
 import type { Rescheduling } from './task-rescheduler.ts'
@@ -68,6 +71,12 @@ type VerbWithOptions =
   | 'register'
   | 'expire'
   | 'limit'
+  | 'record'
+  | 'actions'
+  | 'nodes'
+  | 'errors'
+  | 'held'
+  | 'upcoming'
 
 /** The options of each verb, for `checkNames`. */
 export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
@@ -97,4 +106,21 @@ export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   register: optionNames<RegisterOptions>('register', { exclusive: true }),
   expire: optionNames<ExpireOptions>('expire', { olderThanMs: true, then: true, limit: true }),
   limit: optionNames<LimitOptions>('limit', { keep: true }),
+  record: optionNames<Action>('record', {
+    action: true,
+    topic: true,
+    actor: true,
+    via: true,
+    note: true,
+    count: true,
+    filter: true,
+    sequences: true,
+    former: true,
+    undoes: true,
+  }),
+  actions: optionNames<ActionsOptions>('actions', { id: true, topic: true, withinMs: true, limit: true }),
+  nodes: optionNames<NodesOptions>('nodes', { topic: true, withinMs: true }),
+  errors: optionNames<ErrorsOptions>('errors', { topic: true, withinMs: true, limit: true }),
+  held: optionNames<HeldOptions>('held', { topic: true, owner: true, limit: true }),
+  upcoming: optionNames<UpcomingOptions>('upcoming', { limit: true }),
 }

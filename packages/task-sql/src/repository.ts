@@ -28,6 +28,11 @@ export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
    * `fromKysely(sql)` and others, or your own.
    */
   readonly adapter: SqlAdapter<Transaction, E>
+  /**
+   * The release of your program, 1 to 100 characters: failed attempts and nodes are recorded with it. Default: the environment variable
+   * `TASKSTREAM_RELEASE`, or else the version of the package whose script `npm run` has started.
+   */
+  readonly release?: string
   /** The owner's name, 1 to 200 characters. The repository adds an incarnation. Default: host and process id. */
   readonly owner?: string
   /**
@@ -42,6 +47,7 @@ export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
 const names = optionNames<SqlTaskRepositoryOptions<never, never>>('a repository', {
   dialect: true,
   adapter: true,
+  release: true,
   owner: true,
   speaksFor: true,
   clock: true,
@@ -114,9 +120,12 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
   checkText('owner', ownerName, taskLimits.ownerNameLength)
   if (speaksFor !== undefined && (options.owner !== undefined || speaksFor === ownerName))
     throw invalid('speaksFor', speaksFor, "must be another repository's owner, and stand without an owner")
+  const { release = process.env['TASKSTREAM_RELEASE'] || process.env['npm_package_version'] || undefined } = options
+  if (release !== undefined) checkText('release', release, taskLimits.releaseLength)
   const context: Context = {
     dialect,
     ownerName,
+    release,
     // With an incarnation, a process that starts again under its old name is not taken for its former self.
     owner: speaksFor ?? `${ownerName}:${randomBytes(6).toString('hex')}`,
     now: () => clock?.().getTime() ?? null,

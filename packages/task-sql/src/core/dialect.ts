@@ -59,6 +59,10 @@ export interface Tables {
   readonly limit: Statement
   /** How many tasks each owner may hold in topics with a total. */
   readonly slot: Statement
+  /** What each process that works on tasks tells of itself. */
+  readonly node: Statement
+  /** What people have done to tasks. */
+  readonly audit: Statement
 }
 
 /** The states of tasks that are to be done, as `overview` counts them. */

@@ -19,6 +19,8 @@ export interface Context {
   /** The owner's name and incarnation. */
   readonly owner: string
   readonly ownerName: string
+  /** The release of the program, which attempts and nodes are recorded with. */
+  readonly release: string | undefined
   /** Epoch milliseconds of a test clock, or null for the database's own. */
   readonly now: () => number | null
   /** The modes of topics, as polls have seen them. Each claim checks that the mode is still right. */

@@ -17,6 +17,7 @@ import type { Statement } from '../core/statement.ts'
 import { present, sequencesOf, toInstant, toNumber, toReason } from '../core/task-row.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
+import { fingerprintOf, lostFingerprint } from './fingerprint.ts'
 import { checkOne } from './page.ts'
 import { checkKnown } from './topics.ts'
 
@@ -28,7 +29,7 @@ const errorLength = 200
 const messageLength = 4_000
 const ellipsis = '...'
 
-const columns = raw('topic, sequence, attempt, started, ended, outcome, reason, owner, error, message')
+const columns = raw('topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name')
 
 export function* attempts(
   context: Context,
@@ -43,7 +44,8 @@ export function* attempts(
       ? sql`(select k.sequence from ${dialect.tables.task} k where k.topic = ${topic} and k.external_id = ${which.externalId})`
       : sql`${which}`
   const rows = yield sql`
-    select t.attempt, ${instant(dialect, 'started')}, ${instant(dialect, 'ended')}, t.outcome, t.reason, t.owner, t.error, t.message
+    select t.attempt, ${instant(dialect, 'started')}, ${instant(dialect, 'ended')}, t.outcome, t.reason, t.owner, t.error, t.message,
+           t.fingerprint, t.release_name
       from ${dialect.tables.attempt} t
      where t.topic = ${topic} and t.sequence = ${sequence}
      order by t.attempt`
@@ -88,7 +90,7 @@ export function* recordAttempts(
 ): Verb<void> {
   const ended = tasks.filter((task) => decisions.get(task)!.isRecorded)
   if (ended.length === 0) return
-  const { dialect } = context
+  const { dialect, release } = context
   const { attempt, task } = dialect.tables
   const sequences = ended.map(({ sequence }) => sequence)
   const texts = ended.map((one) => textsOf(decisions.get(one)!))
@@ -96,11 +98,13 @@ export function* recordAttempts(
     { name: 'ended_sequence', type: 'integer', values: sequences },
     { name: 'ended_error', type: 'text', values: texts.map(({ error }) => error) },
     { name: 'ended_message', type: 'text', values: texts.map(({ message }) => message) },
+    { name: 'ended_fingerprint', type: 'text', values: texts.map(({ fingerprint }) => fingerprint) },
   ])
   // SQLite reads a cross join from left to right: it looks up each task once, instead of reading all values for each.
   yield sql`
     insert into ${attempt} (${columns})
-    select t.topic, t.sequence, t.attempt, t.started, t.completed, ${outcome}, t.reason, t.owner, r.ended_error, r.ended_message
+    select t.topic, t.sequence, t.attempt, t.started, t.completed, ${outcome}, t.reason, t.owner, r.ended_error, r.ended_message,
+           r.ended_fingerprint, ${release ?? null}
       from ${values} cross join ${task} t
      where ${dialect.paths.byKey(sql`${topic}`, raw('r.ended_sequence'))} and ${dialect.paths.among(raw('t.sequence'), sequences)}`
   yield* forgetMiddle(
@@ -119,7 +123,7 @@ export function* recordAttempts(
 export function* recordLost({ dialect, now }: Context, topic: string, rows: readonly Row[], held: readonly Row[]): Verb<void> {
   // mutants: equivalent condition:false, of no rows no attempts are recorded
   if (rows.length === 0) return
-  const { attempt, task } = dialect.tables
+  const { attempt, node, task } = dialect.tables
   const sequences = sequencesOf(rows)
   const owners = new Map(held.map(({ sequence, owner }) => [toNumber(sequence), String(owner)]))
   const values = dialect.expr.rows([
@@ -128,7 +132,8 @@ export function* recordLost({ dialect, now }: Context, topic: string, rows: read
   ])
   yield sql`
     insert into ${attempt} (${columns})
-    select t.topic, t.sequence, t.attempt, t.started, ${dialect.expr.now(now())}, ${outcomes.lost}, ${reasons.lease}, r.lost_owner, null, null
+    select t.topic, t.sequence, t.attempt, t.started, ${dialect.expr.now(now())}, ${outcomes.lost}, ${reasons.lease}, r.lost_owner, null, null,
+           ${raw(`'${lostFingerprint}'`)}, (select n.release_name from ${node} n where n.owner = r.lost_owner) as release_name
       from ${values} cross join ${task} t
      where ${dialect.paths.byKey(sql`${topic}`, raw('r.lost_sequence'))} and ${dialect.paths.among(raw('t.sequence'), sequences)}`
   // mutants: equivalent method, of tasks with few attempts none are deleted
@@ -143,10 +148,10 @@ const outcome = sql`
                 else ${outcomes.retried} end`
 
 /** Both texts are in ASCII if the message is, as the message of a decision that the database could not keep at first. */
-function textsOf(decision: TaskDecision): { readonly error: string | null; readonly message: string | null } {
+function textsOf(decision: TaskDecision): Record<'error' | 'message' | 'fingerprint', string | null> {
   const message = decision.toMessage()
   // mutants: equivalent property, undefined is null in JSON
-  if (message === undefined) return { error: null, message: null }
+  if (message === undefined) return { error: null, message: null, fingerprint: null }
   const error = decision.explanations.find((explanation) => explanation instanceof Error)
   const title = error && titleOf(error)
   // An error may have been given another message than its stack begins with.
@@ -154,7 +159,11 @@ function textsOf(decision: TaskDecision): { readonly error: string | null; reado
   // Oracle would store an empty text as null.
   // mutants: equivalent number:3, only the first part can be empty
   const line = told.split(/[\r\n]+/, 2).find((one) => one.length > 0)
-  return { error: line === undefined ? null : shortened(line, errorLength), message: shortened(message, messageLength) }
+  return {
+    error: line === undefined ? null : shortened(line, errorLength),
+    message: shortened(message, messageLength),
+    fingerprint: line === undefined ? null : fingerprintOf(line, error?.stack),
+  }
 }
 
 /** As in the decision's message, what databases refuse is replaced. */
@@ -230,5 +239,7 @@ function toTaskAttempt(row: Row): TaskAttempt {
     ...present('owner', row['owner'], String),
     ...present('error', row['error'], String),
     ...present('message', row['message'], String),
+    ...present('fingerprint', row['fingerprint'], String),
+    ...present('release', row['release_name'], String),
   }
 }

@@ -36,9 +36,14 @@ export function deadOwner({ dialect, owner, now }: Context, olderThanMs: number)
     and not exists (select 1 from ${dialect.tables.owner} o where o.owner = ${holder} and o.heartbeat >= ${deadline})`
 }
 
+/** For how long a process that is gone is still shown: what ran a week ago explains what fails today. */
+const keptNodeMs = 7 * 86_400_000
+
 export function* purgeOwners({ dialect, owner, now }: Context, olderThanMs: number): Verb<number> {
   checkDuration('olderThanMs', olderThanMs)
-  const deadline = dialect.expr.plusMs(dialect.expr.now(now()), sql`${-olderThanMs}`)
+  const before = (ms: number): Statement => dialect.expr.plusMs(dialect.expr.now(now()), sql`${-ms}`)
+  const deadline = before(olderThanMs)
+  yield sql`delete from ${dialect.tables.node} where owner <> ${owner} and seen < ${before(Math.max(olderThanMs, keptNodeMs))}`
   return yield* dialect.writes.touched(
     sql`delete from ${dialect.tables.owner} where owner <> ${owner} and heartbeat < ${deadline}`,
   )

@@ -5,6 +5,7 @@ import type { Context } from '../core/verb-context.ts'
 import { activate, activations, deactivate } from './activation.ts'
 import { admit } from './admit.ts'
 import { attempts, purgeAttempts } from './attempts.ts'
+import { actions, record } from './audit.ts'
 import { cancel } from './cancel.ts'
 import { complete } from './complete.ts'
 import { depend, dependencies } from './dependencies.ts'
@@ -16,6 +17,7 @@ import { hold } from './hold.ts'
 import { limit, limits } from './limits.ts'
 import { lost } from './lost.ts'
 import { junction } from './junction.ts'
+import { nodes, quiet, report } from './nodes.ts'
 import { overview } from './overview.ts'
 import { heartbeat, owners, purgeOwners, register, unregister } from './owners.ts'
 import { page, task } from './page.ts'
@@ -102,6 +104,11 @@ export const verbs: Verbs = {
   owners,
   purgeOwners,
   expire,
+  report,
+  nodes,
+  quiet,
+  record,
+  actions,
 }
 
 /** The verbs that workers and producers call all the time. */

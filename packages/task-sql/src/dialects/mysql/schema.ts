@@ -13,6 +13,8 @@ export interface MysqlDefinitions {
   /** The column's option by which the table numbers its rows, and the key which that option requires; both may be empty. */
   readonly number: Statement
   readonly key: Statement
+  /** Adds columns and keys to a table, all or none, unless the table has them. */
+  addColumns(table: Statement, ...definitions: readonly string[]): readonly Statement[]
 }
 
 export interface MysqlTables extends Tables {
@@ -41,6 +43,8 @@ export function mysqlTables(database?: string): MysqlTables {
     dependency: table('task_dependency'),
     limit: table('task_limit'),
     slot: table('task_slot'),
+    node: table('task_node'),
+    audit: table('task_audit'),
     lane: table('task_lane'),
     pretty: table('task_pretty'),
     sequence: table('task_sequence'),
@@ -61,7 +65,7 @@ export function tableIn(database: string | undefined): (name: string) => Stateme
  */
 export function mysqlMigrations(
   tables: MysqlTables,
-  { collation, sequence, number, key }: MysqlDefinitions,
+  { collation, sequence, number, key, addColumns }: MysqlDefinitions,
 ): readonly MigrationStep[] {
   /** @param reasons how many reasons there were when the step was released */
   const pretty = (reasons: number): Statement =>
@@ -277,6 +281,52 @@ export function mysqlMigrations(
             primary key (topic, owner)
           ) ${storage}`,
         pretty(8),
+      ],
+    },
+    {
+      version: 6,
+      name: 'operators',
+      // Older releases tell nothing of themselves, and may keep running.
+      worksFrom: 1,
+      statements: [
+        ...addColumns(
+          tables.attempt,
+          'fingerprint varchar(20)',
+          'release_name varchar(100)',
+          'key task_attempt_fingerprint (topic, fingerprint, ended)',
+        ),
+        ...addColumns(tables.activation, 'actor varchar(250)', 'note varchar(500)'),
+        sql`
+          create table if not exists ${tables.node} (
+            owner varchar(250) not null primary key,
+            name varchar(250) not null,
+            kind varchar(20) not null,
+            host varchar(250) not null,
+            pid bigint not null,
+            release_name varchar(100),
+            started bigint not null,
+            seen bigint not null,
+            lease_ms bigint not null,
+            quiet tinyint not null default 0,
+            topics longtext not null,
+            report longtext not null
+          ) ${storage}`,
+        sql`
+          create table if not exists ${tables.audit} (
+            id varchar(20) not null primary key,
+            made bigint not null,
+            action varchar(20) not null,
+            topic varchar(250),
+            actor varchar(250),
+            via varchar(20),
+            undoes varchar(20),
+            note varchar(500),
+            amount bigint not null,
+            filter longtext,
+            sequences longtext,
+            former longtext,
+            key task_audit_made (made)
+          ) ${storage}`,
       ],
     },
   ]

@@ -42,6 +42,9 @@ export const mariadbVariant: MysqlVariant = {
     sequence: (name) => [sql`create sequence if not exists ${name} minvalue 1 maxvalue 9007199254740991 increment by 0`],
     number: nothing,
     key: nothing,
+    addColumns: (name, ...definitions) => [
+      sql`alter table ${name} ${raw(definitions.map((one) => `add ${one.replace(/^(key )?/, '$1if not exists ')}`).join(', '))}`,
+    ],
   },
   rows,
   // MariaDB has no `of`, and does not need it: it locks only rows of tables.
@@ -71,6 +74,21 @@ export const mysqlVariant: MysqlVariant = {
     sequence: () => [],
     number: raw('auto_increment'),
     key: raw('key task_sequence (sequence),'),
+    // MySQL cannot add a column only if it is missing. So the session's own variable gets the definition, or a statement that does nothing.
+    addColumns: (name, ...definitions) => {
+      const [table = '', database] = (name.texts[0] ?? '').replaceAll('`', '').split('.').toReversed()
+      const [column] = (definitions[0] ?? '').split(' ')
+      const schema = database === undefined ? 'database()' : `'${database}'`
+      return [
+        raw(`set @taskstream_step = if(
+  exists (select 1 from information_schema.columns where table_schema = ${schema} and table_name = '${table}' and column_name = '${column}'),
+  'do 0',
+  'alter table ${name.texts[0]} ${definitions.map((one) => `add ${one}`).join(', ')}')`),
+        raw('prepare taskstream_step from @taskstream_step'),
+        raw('execute taskstream_step'),
+        raw('deallocate prepare taskstream_step'),
+      ]
+    },
   },
   // MySQL truncates a parameter that is a whole column to 64 kB, so even a single row is sent as JSON.
   rows: (columns) => table('r', columns),

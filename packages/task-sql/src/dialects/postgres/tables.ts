@@ -50,6 +50,8 @@ export function tablesOf(schema: string, partitioned = false): PostgresTables {
     dependency: table('task_dependency'),
     limit: table('task_limit'),
     slot: table('task_slot'),
+    node: table('task_node'),
+    audit: table('task_audit'),
     turnSequence: table('task_turn_sequence'),
     taskName: `${quote(schema)}.task`,
     sequenceName: `${quote(schema)}.task_sequence`,

@@ -31,6 +31,8 @@ const tables: Tables = {
   dependency: raw('task_dependency'),
   limit: raw('task_limit'),
   slot: raw('task_slot'),
+  node: raw('task_node'),
+  audit: raw('task_audit'),
 }
 
 const returning = writesReturning({ tables, among, byKey, lock, held, affected })

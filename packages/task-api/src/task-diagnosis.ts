@@ -1,0 +1,133 @@
+import type { Execution, Outcome } from './execution.ts'
+import type { FilterState } from './task-filter.ts'
+import type { NodeTrouble } from './task-nodes.ts'
+import type { TaskInfo, TaskKey } from './task.ts'
+
+/**
+ * Why a task is where it is, in the order in which the reasons are looked for. None is ever taken out of the list.
+ *
+ * Nowhere:
+ * - `unknown`: there is no such task. It was rolled back, is not committed yet, or was purged
+ *
+ * It has ended:
+ * - `succeeded`, `failed`, `filtered`, `recreated`, `redundant`: as its state says
+ *
+ * Somebody holds it:
+ * - `running`: the owner sends heartbeats
+ * - `owner-silent`: the owner has missed a heartbeat, and its lease has not run out: see `until`
+ * - `owner-dead`: the owner's lease has run out, and nobody has taken its tasks from it yet
+ *
+ * It is set aside:
+ * - `expired`: its owner died, and nobody has revived the task
+ * - `suspended`: until somebody revives it
+ * - `awaits`: it needs tasks that have not succeeded: see `by`
+ * - `retrying`: until its next try
+ * - `delayed`: until its due time
+ * - `overdue`: its due time has passed, and nobody makes it ready
+ *
+ * It is ready:
+ * - `paused`: its topic is not to be processed: see `paused`
+ * - `no-node`: no living node processes the topic
+ * - `node-unknown`: owners live, but none of them tells which topics it processes
+ * - `node-failing`: every node of the topic reports an error
+ * - `past-deadline`: its deadline has passed, so the next poll filters it
+ * - `out-of-turn`: another task of its identifier comes first: see `by`
+ * - `limited`: a limit of the topic is reached: see `limit`
+ * - `no-slot`: every node of the topic is handling as many batches as it may
+ * - `behind`: other ready tasks come first: see `ahead`
+ * - `next`: a node takes it when it polls next
+ */
+export const diagnosisCodes = [
+  'unknown',
+  'succeeded',
+  'failed',
+  'filtered',
+  'recreated',
+  'redundant',
+  'running',
+  'owner-silent',
+  'owner-dead',
+  'expired',
+  'suspended',
+  'awaits',
+  'retrying',
+  'delayed',
+  'overdue',
+  'paused',
+  'no-node',
+  'node-unknown',
+  'node-failing',
+  'past-deadline',
+  'out-of-turn',
+  'limited',
+  'no-slot',
+  'behind',
+  'next',
+] as const
+export type DiagnosisCode = (typeof diagnosisCodes)[number]
+
+/** A task that another one waits for, and why that one is where it is. */
+export interface Blocker extends TaskKey {
+  readonly identifier?: string
+  readonly state?: FilterState
+  readonly code: DiagnosisCode
+  /** For a task that is needed: the name of the need. */
+  readonly need?: string
+  /** Since when it is where it is. */
+  readonly since?: Date
+  /** The error of its last attempt. */
+  readonly error?: string
+}
+
+/** Something that helps, with the verb of that name. */
+export interface Remedy {
+  readonly verb: 'redrive' | 'cancel' | 'activate' | 'reschedule' | 'start-node' | 'end-process' | 'raise-limit'
+  readonly topic: string
+  readonly sequence?: number
+  readonly state?: FilterState
+  readonly owner?: string
+}
+
+/** Why a task is not running, or what became of it. Instants are by the database's clock. */
+export interface Diagnosis {
+  /** When the question was answered. */
+  readonly at: Date
+  readonly code: DiagnosisCode
+  /** What else keeps the task from running, and would once the first reason is gone. */
+  readonly also: readonly DiagnosisCode[]
+  /** The task; undefined if there is none. */
+  readonly task?: TaskInfo
+  readonly since?: Date
+  readonly until?: Date
+  /** What the task waits for, and what that waits for in turn: the root is last. At most five. */
+  readonly by: readonly Blocker[]
+  /** Who holds the task. */
+  readonly owner?: { readonly owner: string; readonly heartbeat?: Date; readonly release?: string }
+  /** How many ready tasks come first; 10 000 stands for that many or more. */
+  readonly ahead?: number
+  /** How many tasks of the topic ended in the last minute, as its nodes tell. */
+  readonly pace?: number
+  readonly paused?: { readonly since: Date; readonly actor?: string; readonly note?: string }
+  readonly limit?: { readonly kind: 'total' | 'rate'; readonly amount: number }
+  /** How many living nodes process the topic, and what does not work in them. */
+  readonly nodes?: { readonly count: number; readonly troubles: readonly (NodeTrouble & { readonly owner: string })[] }
+  /** The error of the last attempt that did not succeed, if there is one, with the release that made it. */
+  readonly last?: { readonly attempt: number; readonly error?: string; readonly release?: string; readonly ended: Date }
+  readonly remedies: readonly Remedy[]
+}
+
+/** Names a task: its sequence, its external id, or its identifier. */
+export type TaskReference = number | { readonly externalId: string } | { readonly identifier: string }
+
+export interface TaskDiagnosis<Transaction, E extends Execution = 'async'> {
+  /**
+   * Says why a task is not running, whom it waits for, and what helps. It reads at most some thousand rows, and locks none.
+   *
+   * @param reference an identifier stands for its first task that has not ended, or else for its latest one; only in keyed topics
+   * @throws TaskError TOPIC_UNKNOWN, ARGUMENT_INVALID, TOPIC_NOT_KEYED
+   * @example
+   * const { code, by } = await tasks.why(tx, 'invoices', { identifier: 'inv-7' })
+   * if (code === 'out-of-turn') console.log('waits for', by.at(-1))
+   */
+  why(transaction: Transaction, topic: string, reference: TaskReference): Outcome<E, Diagnosis>
+}

@@ -1,0 +1,105 @@
+import type { Execution, Outcome } from './execution.ts'
+
+/** What a process does: it handles tasks, or fires timers. */
+export const nodeKinds = ['node', 'scheduler'] as const
+export type NodeKind = (typeof nodeKinds)[number]
+
+/** How a node processes a topic, and how it fares. */
+export interface NodeTopic {
+  readonly topic: string
+  readonly mode?: 'leased' | 'transactional'
+  /** How many tasks a batch has at most. */
+  readonly size?: number
+  /** How many batches are handled at a time at most. */
+  readonly concurrency?: number
+  /** How many batches are being handled now. */
+  readonly busy?: number
+  /** How many attempts have ended in the last minute, and how many of them failed, timed out or are to be retried. */
+  readonly ended?: number
+  readonly failed?: number
+  /** What does not work, since when. Gone once it works again. */
+  readonly error?: NodeTrouble
+}
+
+/** Something that goes wrong in a node, beside the handlers of tasks. */
+export interface NodeTrouble {
+  /** What the node was doing, such as `poll`. */
+  readonly activity: string
+  readonly message: string
+  readonly code?: string
+  /** By the clock of the node. */
+  readonly since: Date
+}
+
+/** What a process tells of itself. */
+export interface NodeReport {
+  readonly kind: NodeKind
+  readonly host: string
+  readonly pid: number
+  /** After how long a silence the process counts as dead, in milliseconds. */
+  readonly leaseMs: number
+  readonly topics: readonly NodeTopic[]
+  /** What does not work in the whole process, such as its heartbeat. */
+  readonly error?: NodeTrouble
+  /** For how long the event loop stood still at most in the last minute, in milliseconds. */
+  readonly blockedMs?: number
+  /** Whether the process has stopped as it should. It is the last that it tells. */
+  readonly stopped?: boolean
+}
+
+/**
+ * - `living`: the heartbeat is as it should be
+ * - `silent`: a heartbeat is missing, and the lease has not run out
+ * - `dead`: the lease has run out, and the process has not said that it stops
+ * - `stopped`: the process has said that it stops
+ */
+export type NodeLife = 'living' | 'silent' | 'dead' | 'stopped'
+
+/** A process as the database knows it. Instants are by the database's clock. */
+export interface NodeInfo {
+  readonly owner: string
+  readonly name: string
+  readonly life: NodeLife
+  /** Undefined once the owner is no longer registered. */
+  readonly heartbeat?: Date
+  /** What the process has told last, and when. Undefined for a process of a release that tells nothing. */
+  readonly report?: NodeReport
+  readonly release?: string
+  readonly started?: Date
+  readonly reported?: Date
+  /** Whether the process was asked to take no more tasks. */
+  readonly quiet: boolean
+}
+
+export interface NodesOptions {
+  /** Only processes that tell of this topic. */
+  readonly topic?: string
+  /** Processes that have stopped or died are left out unless they were seen in the last so many milliseconds, 0 to 100 years. Default: an hour. */
+  readonly withinMs?: number
+}
+
+/** The processes that work on the tasks of this database. A node tells of itself every half a minute, apart from its heartbeat. */
+export interface TaskNodes<Transaction, E extends Execution = 'async'> {
+  /**
+   * Tells what this repository's owner is and does. Nodes and schedulers call it.
+   *
+   * @returns whether somebody has asked the owner to take no more tasks
+   * @throws TaskError ARGUMENT_INVALID
+   */
+  report(transaction: Transaction, report: NodeReport): Outcome<E, { readonly quiet: boolean }>
+  /**
+   * The processes, those that live first, and of them the latest first; 10 000 at most.
+   *
+   * @throws TaskError ARGUMENT_INVALID
+   * @example
+   * for (const { name, life, release } of await tasks.nodes(tx)) console.log(name, life, release)
+   */
+  nodes(transaction: Transaction, options?: NodesOptions): Outcome<E, readonly NodeInfo[]>
+  /**
+   * Asks a process to take no more tasks, or to take tasks again. It does so when it reports next, within half a minute. What it holds it
+   * finishes.
+   *
+   * @returns whether there is such a process that reports
+   */
+  quiet(transaction: Transaction, owner: string, quiet?: boolean): Outcome<E, boolean>
+}
