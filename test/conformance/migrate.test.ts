@@ -269,7 +269,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '5 58bcd732da4557b1',
       '6 19ddff08c7d9aa9e',
       '7 956fed6fa23b4c43',
-      '8 7c2dee60a3426d40',
+      '8 c1af966a25188064',
     ])
     const later = [
       '2 0fed6a89831c02e9',
@@ -279,7 +279,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '6 3026e85b8bfb19ec',
       '7 e532954fffbee9a8',
       '8 57bf5d771c6bf28a',
-      '9 8093334a898696a6',
+      '9 f6645e7bf09e54ae',
     ]
     expect(hash(postgres())).toEqual(['1 db40af47c92be473', ...later])
     expect(hash(postgres({ partitioned: true }))).toEqual(['1 9e378b3322dede03', ...later])
@@ -289,7 +289,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '3 901a56acfec7d9a0',
       '4 c4269eba888be4f4',
       '5 42fc537b7d922c8f',
-      '6 31f38ef2c356c8a5',
+      '6 f0f42c87a38d5b84',
     ])
     expect(hash(mysql())).toEqual([
       '1 18630787a9cf68ab',
@@ -297,14 +297,14 @@ describe.skipIf(!canRun)('migrate', () => {
       '3 b92d1483ee7e52ff',
       '4 6261bc5cf2660524',
       '5 153098a34a297c6b',
-      '6 048bd6960b111eda',
+      '6 0c74f1a58ae053a1',
     ])
     expect(hash(oracle())).toEqual([
       '1 2472539229165cbf',
       '2 3f0d4db41b5bdd3f',
       '3 48cd7ec9449afd94',
       '4 8882c8220a9fa6e4',
-      '5 b52239c1e14e78ef',
+      '5 c19a89f3136019ca',
     ])
   })
 })

@@ -3,6 +3,8 @@ import type { MigrationStep, Tables } from '../../core/dialect.ts'
 import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import { prettyView } from '../shared/pretty.ts'
+import { indexName, unlessThere } from './definitions.ts'
+import { operatorsStep } from './operators-step.ts'
 
 export interface OracleTables extends Tables {
   readonly lane: Statement
@@ -39,30 +41,6 @@ export function oracleTables(schema?: string): OracleTables {
     sequence: table('task_sequence'),
     clock: table('task_clock'),
   }
-}
-
-/** Runs a definition unless its name exists already. A migration may run it twice, as definitions commit, and 19c has no `if not exists`. */
-function unlessThere(definition: Statement): Statement {
-  // ORA-00955: name is already used by an existing object.
-  return passing(definition, -955)
-}
-
-/** Adds columns to a table unless it has them already. */
-function unlessAdded(definition: Statement): Statement {
-  // ORA-01430: column being added already exists in table.
-  return passing(definition, -1430)
-}
-
-function passing(definition: Statement, code: number): Statement {
-  const text = (definition.texts[0] ?? '').trim().replaceAll("'", "''")
-  return raw(`begin
-  execute immediate '${text}';
-exception
-  when others then
-    if sqlcode <> ${code} then
-      raise;
-    end if;
-end;`)
 }
 
 /**
@@ -300,52 +278,7 @@ export function oracleMigrations(tables: OracleTables, partitioned: boolean): re
         pretty(8),
       ],
     },
-    {
-      version: 5,
-      name: 'operators',
-      // Older releases tell nothing of themselves, and may keep running.
-      worksFrom: 1,
-      statements: [
-        unlessAdded(sql`alter table ${tables.attempt} add (fingerprint varchar2(20 char), release_name varchar2(100 char))`),
-        unlessThere(
-          sql`create index ${indexName(task, 'task_attempt_fingerprint')} on ${tables.attempt} (topic, fingerprint, ended)`,
-        ),
-        unlessAdded(sql`alter table ${tables.activation} add (actor varchar2(250 char), note varchar2(500 char))`),
-        unlessThere(sql`
-          create table ${tables.node} (
-            owner varchar2(250 char) not null,
-            name varchar2(250 char) not null,
-            kind varchar2(20 char) not null,
-            host varchar2(250 char) not null,
-            pid number(16) not null,
-            release_name varchar2(100 char),
-            started number(16) not null,
-            seen number(16) not null,
-            lease_ms number(16) not null,
-            quiet number(1) default 0 not null,
-            topics clob not null,
-            report clob not null,
-            constraint task_node_key primary key (owner)
-          )`),
-        unlessThere(sql`
-          create table ${tables.audit} (
-            id varchar2(20 char) not null,
-            made number(16) not null,
-            action varchar2(20 char) not null,
-            topic varchar2(250 char),
-            actor varchar2(250 char),
-            via varchar2(20 char),
-            undoes varchar2(20 char),
-            note varchar2(500 char),
-            amount number(16) not null,
-            filter clob,
-            sequences clob,
-            former clob,
-            constraint task_audit_key primary key (id)
-          )`),
-        unlessThere(sql`create index ${indexName(task, 'task_audit_made')} on ${tables.audit} (made)`),
-      ],
-    },
+    operatorsStep(tables),
   ]
 }
 
@@ -359,9 +292,4 @@ export function oracleMigrationTable({ migration }: OracleTables): Statement {
       works_from number(10),
       constraint task_migration_key primary key (version)
     )`)
-}
-
-/** The name of an index, in the schema of its table. */
-function indexName(task: Statement, name: string): Statement {
-  return raw((task.texts[0] ?? '').replace(/task$/, name))
 }
