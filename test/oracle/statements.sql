@@ -828,7 +828,7 @@ where 1 = 1
 --   JSON, text, JSON
 insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name)
 select t.topic, t.sequence, t.attempt, t.started, (select k.ms from task_clock k), 4, 6, r.lost_owner, null, null,
-'lost', (select n.release_name from task_node n where n.owner = r.lost_owner)
+'lost', (select n.release_name from task_node n where n.owner = r.lost_owner) as release_name
 from json_table(:1, '$[*]' error on error columns (nth for ordinality, lost_sequence number path '$[0]' error on error, lost_owner varchar2(4000 byte) path '$[1]' error on error)) r cross join task t
 where t.topic = :2 and t.sequence = r.lost_sequence and t.sequence in (select w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
@@ -884,7 +884,7 @@ and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbe
 --   number, JSON, text, JSON
 insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name)
 select t.topic, t.sequence, t.attempt, t.started, :1, 4, 6, r.lost_owner, null, null,
-'lost', (select n.release_name from task_node n where n.owner = r.lost_owner)
+'lost', (select n.release_name from task_node n where n.owner = r.lost_owner) as release_name
 from json_table(:2, '$[*]' error on error columns (nth for ordinality, lost_sequence number path '$[0]' error on error, lost_owner varchar2(4000 byte) path '$[1]' error on error)) r cross join task t
 where t.topic = :3 and t.sequence = r.lost_sequence and t.sequence in (select w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 

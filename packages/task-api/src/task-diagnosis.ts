@@ -29,6 +29,7 @@ import type { TaskInfo, TaskKey } from './task.ts'
  * - `paused`: its topic is not to be processed: see `paused`
  * - `no-node`: no living node processes the topic
  * - `node-unknown`: owners live, but none of them tells which topics it processes
+ * - `node-quiet`: every node of the topic was asked to take no more tasks
  * - `node-failing`: every node of the topic reports an error
  * - `past-deadline`: its deadline has passed, so the next poll filters it
  * - `out-of-turn`: another task of its identifier comes first: see `by`
@@ -56,6 +57,7 @@ export const diagnosisCodes = [
   'paused',
   'no-node',
   'node-unknown',
+  'node-quiet',
   'node-failing',
   'past-deadline',
   'out-of-turn',
@@ -81,7 +83,7 @@ export interface Blocker extends TaskKey {
 
 /** Something that helps, with the verb of that name. */
 export interface Remedy {
-  readonly verb: 'redrive' | 'cancel' | 'activate' | 'reschedule' | 'start-node' | 'end-process' | 'raise-limit'
+  readonly verb: 'redrive' | 'cancel' | 'activate' | 'reschedule' | 'quiet' | 'limit' | 'start-node'
   readonly topic: string
   readonly sequence?: number
   readonly state?: FilterState

@@ -5,6 +5,7 @@ import type { TaskAudit } from './task-audit.ts'
 import type { TaskCanceller } from './task-canceller.ts'
 import type { TaskCatalog } from './task-catalog.ts'
 import type { TaskDependencies } from './task-dependencies.ts'
+import type { TaskDiagnosis } from './task-diagnosis.ts'
 import type { TaskEndings } from './task-endings.ts'
 import type { TaskJuncture } from './task-juncture.ts'
 import type { TaskNodes } from './task-nodes.ts'
@@ -41,7 +42,8 @@ export interface TaskRepository<Transaction, E extends Execution = 'async'>
     TopicLimiter<Transaction, E>,
     TaskOwners<Transaction, E>,
     TaskNodes<Transaction, E>,
-    TaskAudit<Transaction, E> {
+    TaskAudit<Transaction, E>,
+    TaskDiagnosis<Transaction, E> {
   /** `'async'` if the verbs return promises, `'sync'` if they return values. */
   readonly execution: E
 }

@@ -182,7 +182,8 @@ function blocked(dialect: Dialect, topic: string, mode: TopicMode): Statement {
   return sql`coalesce(${each.reduce((left, right) => sql`${left}, ${right}`)})`
 }
 
-function obstaclesOf(condition: PollCondition): BlockingClass[] {
+/** The classes of tasks that come first under a condition, besides one at work. */
+export function obstaclesOf(condition: PollCondition): BlockingClass[] {
   if (condition === 'singular-by-identifier-suspend-until-success') return ['open', 'failed', 'suspended']
   if (condition === 'singular-by-identifier-suspend-on-failure') return ['open', 'failed']
   return ['open']

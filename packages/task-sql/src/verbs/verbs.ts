@@ -34,6 +34,7 @@ import { repair } from './repair.ts'
 import { resolve, results } from './results.ts'
 import { settle } from './settle.ts'
 import { freeSlots, takeSlots } from './slots.ts'
+import { why } from './why.ts'
 import { destroy, initialize, limitStatements, refresh, topics } from './topics.ts'
 
 type Contract = TaskRepository<never, Extract<Execution, 'sync'>>
@@ -109,6 +110,7 @@ export const verbs: Verbs = {
   quiet,
   record,
   actions,
+  why,
 }
 
 /** The verbs that workers and producers call all the time. */

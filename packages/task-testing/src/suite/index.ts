@@ -69,6 +69,7 @@ import { tries } from './tries.ts'
 import { typedTimers } from './typed-timers.ts'
 import { unknownTopic } from './unknown-topic.ts'
 import { values } from './values.ts'
+import { why } from './why.ts'
 import type { Engine, Part } from './engine.ts'
 
 export { subjectOf } from './engine.ts'
@@ -142,6 +143,7 @@ const parts: Readonly<Record<string, Part>> = {
   'typed-timers': typedTimers,
   'unknown-topic': unknownTopic,
   values,
+  why,
 }
 
 /** Registers every test of the suite that the engine can be asked to pass. Call it in a test file, at its top level. */

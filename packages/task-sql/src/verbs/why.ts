@@ -1,0 +1,73 @@
+/** Why a task is not running, and what became of it. Each answer takes a few statements, each of which reads by a key or a bounded part of an index. */
+import type { Diagnosis, DiagnosisCode, Remedy, TaskInfo, TaskReference } from '@taskstream/task-api'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+import { find, lookAt } from './why-found.ts'
+import type { Place } from './why-found.ts'
+import { holderOf } from './why-held.ts'
+import { whyReady, whyTopic } from './why-ready.ts'
+import type { Found } from './why-ready.ts'
+import { codeOfRow, lastAttempt, waitsFor } from './why-waits.ts'
+
+export function* why(context: Context, topic: string, reference: TaskReference): Verb<Diagnosis> {
+  const place = yield* lookAt(context, topic)
+  const at = new Date(place.nowMs)
+  const task = yield* find(context, place, reference)
+  if (!task) return { at, code: 'unknown', also: [], by: [], remedies: [] }
+  const found = yield* reasonsOf(context, place, task)
+  const last = yield* lastAttempt(context, task)
+  const [code] = found[0]!
+  const facts = Object.assign({}, ...found.map(([, each]) => each).toReversed()) as Partial<Diagnosis>
+  const diagnosis: Diagnosis = {
+    at,
+    code,
+    also: found.slice(1).map(([each]) => each),
+    task,
+    since: sinceOf(task),
+    by: [],
+    ...(last && { last }),
+    ...facts,
+    remedies: [],
+  }
+  return { ...diagnosis, remedies: remediesOf(diagnosis, task) }
+}
+
+function* reasonsOf(context: Context, place: Place, task: TaskInfo): Verb<readonly Found[]> {
+  if (task.state === 'active') return yield* whyHeld(context, place, task)
+  if (task.state === 'ready') return yield* whyReady(context, place, task)
+  const code = codeOfRow(task, place.nowMs)
+  if (code === 'awaits') return [[code, { by: yield* waitsFor(context, place, task) }]]
+  if (code === 'delayed' || code === 'retrying') return [[code, { until: task.due! }]]
+  // Nodes make due tasks ready, and take tasks from dead owners.
+  if (code === 'overdue') return [[code, { since: task.due! }], ...(yield* whyTopic(context, place)).found]
+  return [[code, {}]]
+}
+
+function* whyHeld(context: Context, place: Place, task: TaskInfo): Verb<readonly Found[]> {
+  const { code, facts } = yield* holderOf(context, task, place.nowMs)
+  if (code !== 'owner-dead') return [[code, facts]]
+  return [[code, facts], ...(yield* whyTopic(context, place)).found]
+}
+
+/** Since when the task is where it is. */
+function sinceOf({ state, started, completed, created }: TaskInfo): Date {
+  return (state === 'active' ? started : completed) ?? created
+}
+
+const revivable: ReadonlySet<DiagnosisCode> = new Set<DiagnosisCode>(['failed', 'expired', 'suspended', 'filtered'])
+
+function remediesOf({ code, by, owner }: Diagnosis, { topic, sequence }: TaskInfo): readonly Remedy[] {
+  const root = by.at(-1)
+  const of = root ?? { topic, sequence, code }
+  const whose = { topic: of.topic, sequence: of.sequence }
+  if (code === 'paused') return [{ verb: 'activate', topic }]
+  if (code === 'node-quiet') return [{ verb: 'quiet', topic }]
+  if (code === 'no-node' || code === 'owner-dead') return [{ verb: 'start-node', topic, ...(owner && { owner: owner.owner }) }]
+  if (code === 'limited') return [{ verb: 'limit', topic }]
+  if (revivable.has(of.code)) {
+    const redrive: Remedy = { verb: 'redrive', ...whose, state: of.code as 'failed' }
+    return root && code !== 'awaits' ? [redrive, { verb: 'cancel', ...whose }] : [redrive]
+  }
+  if (of.code === 'delayed' || of.code === 'retrying' || of.code === 'overdue') return [{ verb: 'reschedule', ...whose }]
+  return []
+}

@@ -1,0 +1,218 @@
+/** Each task has an answer to the question why it is not running. */
+import { diagnosisCodes, TaskDecision } from '@taskstream/task-api'
+import type { Diagnosis, DiagnosisCode, HeldTask, NodeReport, NodeTopic, TaskReference } from '@taskstream/task-api'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { testClock } from '../test-clock.ts'
+import { part } from './engine.ts'
+import type { Part, Tasks } from './engine.ts'
+import { codeOf, useFixture } from './fixture.ts'
+
+export const why: Part = part('the question why a task is not running', (engine) => {
+  const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
+  const fixture = useFixture(engine, { clock: clock.now })
+  const { failure, filter, retry, success, suspension } = TaskDecision
+  const reached = new Set<DiagnosisCode>()
+  let node: Tasks
+
+  const whyOf = async (reference: TaskReference, topic = fixture.topic): Promise<Diagnosis> => {
+    const told = await fixture.commit<Diagnosis>((transaction) => fixture.tasks.why(transaction, topic, reference))
+    for (const code of [told.code, ...told.also]) reached.add(code)
+    return told
+  }
+  const report = (topics: readonly NodeTopic[] = [{ topic: fixture.topic }], more: Partial<NodeReport> = {}): Promise<unknown> =>
+    fixture.commit((transaction) =>
+      node.report(transaction, { kind: 'node', host: 'h', pid: 1, leaseMs: 30_000, topics, ...more }),
+    )
+  const poll = (size = 100): Promise<HeldTask[]> => fixture.poll(size, node)
+  const complete = (tasks: readonly HeldTask[], decision?: TaskDecision): Promise<unknown> =>
+    fixture.complete(tasks, decision, node)
+  const pushed = async (...creations: Parameters<typeof fixture.push>): Promise<number[]> =>
+    (await fixture.push(...creations)).map(({ sequence }) => sequence)
+  const ended = async (decision: TaskDecision): Promise<Diagnosis> => {
+    const [sequence] = await pushed('a')
+    await complete(await poll(), decision)
+    return await whyOf(sequence!)
+  }
+
+  beforeEach(async () => {
+    // A node of its own for each test: the owners before it are dead.
+    clock.advance(60_000)
+    node = await fixture.owner()
+    await report()
+  })
+
+  test('is answered for one that is not there, and refused for a topic that is not', async () => {
+    expect(await whyOf(4_711)).toMatchObject({ code: 'unknown', also: [], by: [], remedies: [] })
+    expect(await codeOf(() => whyOf(1, 'nobody'))).toBe('TOPIC_UNKNOWN')
+    expect(await codeOf(() => whyOf(-1))).toBe('ARGUMENT_INVALID')
+    expect(await codeOf(() => whyOf({ identifier: 'a' }))).toBe('TOPIC_NOT_KEYED')
+  })
+
+  test.each([
+    [success('fine'), 'succeeded', []],
+    [failure('no'), 'failed', ['redrive']],
+    [filter('not needed'), 'filtered', ['redrive']],
+    [suspension('ask somebody'), 'suspended', ['redrive']],
+  ] as const)('says what became of one that has ended: %s', async (decision, code, remedies) => {
+    const told = await ended(decision)
+    expect(told).toMatchObject({ code, at: clock.now(), since: clock.now(), also: [] })
+    expect(told.remedies.map(({ verb }) => verb)).toEqual(remedies)
+    if (code === 'failed') expect(told.last).toMatchObject({ attempt: 1, error: 'no', ended: clock.now() })
+  })
+
+  test('tells copies and what a newer one took the place of', async () => {
+    await fixture.nextTopic({ keyed: true })
+    const [first] = await pushed('a')
+    await fixture.commit((transaction) => fixture.tasks.push(transaction, fixture.topic, 'a', { insertion: 'supersede' }))
+    expect(await whyOf(first!)).toMatchObject({ code: 'redundant' })
+    const [second] = await poll()
+    await complete([second!], failure())
+    await fixture.commit((transaction) => fixture.tasks.recreate(transaction, fixture.topic, 'append', [second!]))
+    expect(await whyOf(second!.sequence)).toMatchObject({ code: 'recreated' })
+  })
+
+  test('says who holds one, and whether he lives', async () => {
+    const [sequence] = await pushed('a')
+    await poll(1)
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'running', owner: { owner: node.owner, heartbeat: clock.now() } })
+    clock.advance(20_000)
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'owner-silent', until: new Date(clock.now().getTime() + 10_000) })
+    clock.advance(11_000)
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'owner-dead', also: ['no-node'] })
+    await fixture.commit((transaction) => node.unregister(transaction))
+    const told = await whyOf(sequence!)
+    expect(told).toMatchObject({ code: 'owner-dead', owner: { owner: node.owner } })
+    expect(told.remedies).toEqual([{ verb: 'start-node', topic: fixture.topic, owner: node.owner }])
+    await fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 30_000 }))
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'expired', last: { attempt: 1 } })
+  })
+
+  test('says for what one that is set aside waits', async () => {
+    const [delayed, again] = await pushed({ identifier: 'd', delayMs: 60_000 }, 'r')
+    await complete(await poll(), retry({ afterMs: 60_000 }, 'not yet'))
+    const until = new Date(clock.now().getTime() + 60_000)
+    expect(await whyOf(delayed!)).toMatchObject({ code: 'delayed', until, remedies: [{ verb: 'reschedule' }] })
+    expect(await whyOf(again!)).toMatchObject({ code: 'retrying', until, last: { error: 'not yet' } })
+    clock.advance(63_000)
+    expect(await whyOf(again!)).toMatchObject({ code: 'overdue', since: until, also: ['no-node'] })
+  })
+
+  test('names what one needs, and the root of that', async () => {
+    const [root, middle, leaf] = await pushed(
+      'root',
+      { identifier: 'middle', suspended: true },
+      { identifier: 'leaf', suspended: true },
+    )
+    const { tasks, topic, commit } = fixture
+    await commit((tx) => tasks.depend(tx, { topic, sequence: middle! }, [{ need: 'm', on: { topic, sequence: root! } }]))
+    await commit((tx) => tasks.depend(tx, { topic, sequence: leaf! }, [{ need: 'l', on: { topic, sequence: middle! } }]))
+    await complete(await poll(), failure('broken'))
+    const told = await whyOf(leaf!)
+    expect(told.code).toBe('awaits')
+    expect(told.by).toMatchObject([
+      { sequence: middle, need: 'l', code: 'awaits', state: 'blocked' },
+      { sequence: root, need: 'm', code: 'failed', error: 'broken' },
+    ])
+    expect(told.remedies).toEqual([{ verb: 'redrive', topic, sequence: root, state: 'failed' }])
+  })
+
+  test('says what keeps the topic of a ready one, in the order in which it has to be mended', async () => {
+    const [sequence] = await pushed('a')
+    const { tasks, topic, commit } = fixture
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'next', nodes: { count: 1, troubles: [] } })
+    const since = new Date('2025-12-31T23:00:00.000Z')
+    await report([{ topic, error: { activity: 'poll', message: 'no connection', since } }])
+    expect(await whyOf(sequence!)).toMatchObject({
+      code: 'node-failing',
+      nodes: { troubles: [{ owner: node.owner, activity: 'poll', message: 'no connection', since }] },
+    })
+    await report([{ topic, concurrency: 2, busy: 2, ended: 7 }])
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'no-slot', pace: 7 })
+    await commit((transaction) => tasks.quiet(transaction, node.owner))
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'node-quiet', remedies: [{ verb: 'quiet' }] })
+    await report([{ topic: 'another' }])
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'no-node', nodes: { count: 0 }, remedies: [{ verb: 'start-node' }] })
+    await commit((transaction) => tasks.deactivate(transaction, topic))
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'paused', also: ['no-node'], paused: { since: clock.now() } })
+    // An owner that lives and tells nothing may be a node of an older release.
+    await fixture.owner()
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'paused', also: ['node-unknown'] })
+  })
+
+  test('counts those that come first, in the order of the topic', async () => {
+    for (const [order, ahead] of [
+      ['fifo', [0, 1, 2]],
+      ['lifo', [2, 1, 0]],
+      ['priority', [1, 0, 2]],
+      ['shared', [0, 0, 1]],
+    ] as const) {
+      await fixture.nextTopic({ order })
+      await report()
+      const sequences = await pushed({ identifier: 'a' }, { identifier: 'b', priority: 5 }, { identifier: 'a' })
+      const told = await Promise.all(sequences.map((sequence) => whyOf(sequence)))
+      expect([order, told.map((each) => each.ahead ?? 0)]).toEqual([order, ahead])
+      expect(told.map(({ code }) => code)).toEqual(ahead.map((count) => (count > 0 ? 'behind' : 'next')))
+    }
+  })
+
+  test('names the limit that is reached, and until when', async () => {
+    const { tasks, topic, commit } = fixture
+    const [, sequence] = await pushed('a', 'b')
+    await poll(1)
+    await commit((transaction) => tasks.limit(transaction, topic, { total: 1 }))
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'limited', limit: { kind: 'total', amount: 1 } })
+    await commit((transaction) => tasks.limit(transaction, topic, { total: 2, rate: { count: 1, perMs: 60_000 } }))
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'next' })
+    await commit((transaction) => tasks.takeTokens(transaction, topic, 1))
+    const until = new Date(clock.now().getTime() + 60_000)
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'limited', limit: { kind: 'rate', amount: 1 }, until })
+    clock.advance(60_001)
+    await commit((transaction) => node.heartbeat(transaction))
+    await report()
+    expect(await whyOf(sequence!)).toMatchObject({ code: 'next' })
+    const [late] = await pushed({ identifier: 'c', deadlineMs: 0 })
+    expect(await whyOf(late!)).toMatchObject({ code: 'past-deadline' })
+  })
+
+  test('names the task of the identifier that comes first, and how to go on', async () => {
+    const { tasks, commit } = fixture
+    await fixture.nextTopic({ condition: 'singular-by-identifier-suspend-until-success' })
+    await report()
+    const { topic } = fixture
+    const [first, second] = await pushed('a', 'a')
+    expect(await whyOf(second!)).toMatchObject({ code: 'out-of-turn', by: [{ sequence: first, code: 'next' }] })
+    const [held] = await poll()
+    expect(await whyOf({ identifier: 'a' })).toMatchObject({ task: { sequence: first }, code: 'running' })
+    expect(await whyOf(second!)).toMatchObject({ by: [{ sequence: first, code: 'running', state: 'active' }] })
+    await complete([held!], failure('insufficient funds'))
+    const told = await whyOf({ identifier: 'a' })
+    expect(told).toMatchObject({
+      task: { sequence: second },
+      code: 'out-of-turn',
+      by: [{ topic, sequence: first, identifier: 'a', code: 'failed', error: 'insufficient funds' }],
+    })
+    expect(told.remedies).toEqual([
+      { verb: 'redrive', topic, sequence: first, state: 'failed' },
+      { verb: 'cancel', topic, sequence: first },
+    ])
+    await commit((transaction) => tasks.redrive(transaction, topic))
+    expect(await whyOf({ identifier: 'a' })).toMatchObject({ task: { sequence: first }, code: 'next' })
+  })
+
+  test('finds a task by its external id, or by its identifier the first that has not ended, or else the last', async () => {
+    for (const options of [{ keyed: true }, { order: 'shared' }, { condition: 'singular-by-identifier' }] as const) {
+      await fixture.nextTopic(options)
+      const [first, second] = await pushed('a', { identifier: 'a', externalId: 'x' }, 'b')
+      expect((await whyOf({ externalId: 'x' })).task?.sequence).toBe(second)
+      expect((await whyOf({ identifier: 'a' })).task?.sequence).toBe(first)
+      for (const wanted of [second, second]) {
+        await complete(await poll(1))
+        expect((await whyOf({ identifier: 'a' })).task?.sequence).toBe(wanted)
+        if (options.order === 'shared') await complete(await poll(1))
+      }
+      expect((await whyOf({ identifier: 'nobody' })).code).toBe('unknown')
+    }
+  })
+
+  afterAll(() => expect(diagnosisCodes.filter((code) => !reached.has(code))).toEqual([]))
+})
