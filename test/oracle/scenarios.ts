@@ -199,6 +199,14 @@ function* completions(): Generator<Scenario> {
   yield { verb: 'record', run: (tasks, tx) => tasks.record(tx, { action: 'redrive', topic, count: 1 }) }
   const done = { made: 1, amount: 1, filter: null, sequences: null, former: null }
   yield { verb: 'actions', scene: { row: done }, run: (tasks, tx) => tasks.actions(tx, { topic, withinMs: 1 }) }
+  for (const reference of [7, { externalId: 'e' }]) {
+    for (const state of [0, 1, 2, 3, 4, 6])
+      yield { verb: 'why', scene: { row: { state, used: 1 } }, run: (tasks, tx) => tasks.why(tx, topic, reference) }
+  }
+  yield { verb: 'errors', run: (tasks, tx) => tasks.errors(tx, { withinMs: 1 }) }
+  yield { verb: 'errors', run: (tasks, tx) => tasks.errors(tx, { topic }) }
+  yield { verb: 'held', run: (tasks, tx) => tasks.held(tx, { owner: 'o' }) }
+  yield { verb: 'upcoming', run: (tasks, tx) => tasks.upcoming(tx, topic) }
   yield { verb: 'quiet', scene: { touched: [[/^\s*update/, 0]] }, run: (tasks, tx) => tasks.quiet(tx, 'o') }
   yield { verb: 'takeSlots', run: (tasks, tx) => tasks.takeSlots(tx, topic, { held: 1, wanted: 2 }) }
   yield { verb: 'takeSlots', run: (tasks, tx) => tasks.takeSlots(tx, topic, { held: 0, wanted: 0 }) }

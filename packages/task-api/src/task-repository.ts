@@ -7,6 +7,7 @@ import type { TaskCatalog } from './task-catalog.ts'
 import type { TaskDependencies } from './task-dependencies.ts'
 import type { TaskDiagnosis } from './task-diagnosis.ts'
 import type { TaskEndings } from './task-endings.ts'
+import type { TaskInspection } from './task-inspection.ts'
 import type { TaskJuncture } from './task-juncture.ts'
 import type { TaskNodes } from './task-nodes.ts'
 import type { TaskOwners } from './task-owners.ts'
@@ -43,7 +44,8 @@ export interface TaskRepository<Transaction, E extends Execution = 'async'>
     TaskOwners<Transaction, E>,
     TaskNodes<Transaction, E>,
     TaskAudit<Transaction, E>,
-    TaskDiagnosis<Transaction, E> {
+    TaskDiagnosis<Transaction, E>,
+    TaskInspection<Transaction, E> {
   /** `'async'` if the verbs return promises, `'sync'` if they return values. */
   readonly execution: E
 }

@@ -11,8 +11,10 @@ import { complete } from './complete.ts'
 import { depend, dependencies } from './dependencies.ts'
 import { count } from './count.ts'
 import { endings } from './endings.ts'
+import { errors } from './errors.ts'
 import { expire } from './expire.ts'
 import { handBack } from './hand-back.ts'
+import { held } from './holdings.ts'
 import { hold } from './hold.ts'
 import { limit, limits } from './limits.ts'
 import { lost } from './lost.ts'
@@ -34,6 +36,7 @@ import { repair } from './repair.ts'
 import { resolve, results } from './results.ts'
 import { settle } from './settle.ts'
 import { freeSlots, takeSlots } from './slots.ts'
+import { upcoming } from './upcoming.ts'
 import { why } from './why.ts'
 import { destroy, initialize, limitStatements, refresh, topics } from './topics.ts'
 
@@ -111,6 +114,9 @@ export const verbs: Verbs = {
   record,
   actions,
   why,
+  errors,
+  held,
+  upcoming,
 }
 
 /** The verbs that workers and producers call all the time. */

@@ -20,7 +20,10 @@ export interface Session {
   close(): Promise<void>
 }
 
-export interface TasksOptions extends Pick<SqlTaskRepositoryOptions<AnyTransaction, Execution>, 'owner' | 'speaksFor' | 'clock'> {
+export interface TasksOptions extends Pick<
+  SqlTaskRepositoryOptions<AnyTransaction, Execution>,
+  'owner' | 'release' | 'speaksFor' | 'clock'
+> {
   /** Replaces the adapter of the repository, for example by one that counts statements. */
   readonly adapt?: (adapter: SqlAdapter<AnyTransaction>) => SqlAdapter<AnyTransaction>
 }

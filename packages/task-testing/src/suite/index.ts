@@ -32,6 +32,7 @@ import { entries } from './entries.ts'
 import { filters } from './filters.ts'
 import { givenClock } from './given-clock.ts'
 import { holdTransaction } from './hold-transaction.ts'
+import { inspection } from './inspection.ts'
 import { insertion } from './insertion.ts'
 import { junction } from './junction.ts'
 import { junctionSiblings } from './junction-siblings.ts'
@@ -107,6 +108,7 @@ const parts: Readonly<Record<string, Part>> = {
   'given-clock': givenClock,
   'hold-transaction': holdTransaction,
   insertion,
+  inspection,
   junction,
   'junction-siblings': junctionSiblings,
   'kept-right': keptRight,
