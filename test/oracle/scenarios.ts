@@ -201,7 +201,7 @@ function* completions(): Generator<Scenario> {
   yield { verb: 'actions', scene: { row: done }, run: (tasks, tx) => tasks.actions(tx, { topic, withinMs: 1 }) }
   for (const reference of [7, { externalId: 'e' }]) {
     for (const state of [0, 1, 2, 3, 4, 6])
-      yield { verb: 'why', scene: { row: { state, used: 1 } }, run: (tasks, tx) => tasks.why(tx, topic, reference) }
+      yield { verb: 'why', scene: { row: { ...node, state, used: 1 } }, run: (tasks, tx) => tasks.why(tx, topic, reference) }
   }
   yield { verb: 'errors', run: (tasks, tx) => tasks.errors(tx, { withinMs: 1 }) }
   yield { verb: 'errors', run: (tasks, tx) => tasks.errors(tx, { topic }) }

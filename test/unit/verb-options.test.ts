@@ -1,12 +1,19 @@
 /** Whatever the type of a verb's options has is known to that verb: none is refused by a table that has forgotten it. */
 import { checkNames, creationNames, verbOptions } from '@taskstream/task-api'
 import type {
+  Action,
+  ActionsOptions,
+  ActivationOptions,
   CompleteOptions,
   CountOptions,
+  ErrorsOptions,
   ExpireOptions,
+  HeldOptions,
+  NodesOptions,
   OverviewOptions,
   PageOptions,
   PollOptions,
+  PromoteDueOptions,
   PurgeAttemptsOptions,
   PurgeOptions,
   PushOptions,
@@ -15,12 +22,12 @@ import type {
   RedriveOptions,
   RegisterOptions,
   Rescheduling,
-  PromoteDueOptions,
   ResolveOptions,
   ResultsOptions,
   TaskCreation,
   TaskFilter,
   TopicOptions,
+  UpcomingOptions,
 } from '@taskstream/task-api'
 import { expect, test } from 'vitest'
 
@@ -70,6 +77,14 @@ interface Options {
   readonly purgeAttempts: PurgeAttemptsOptions
   readonly register: RegisterOptions
   readonly expire: ExpireOptions
+  readonly activate: ActivationOptions
+  readonly deactivate: ActivationOptions
+  readonly errors: ErrorsOptions
+  readonly held: HeldOptions
+  readonly upcoming: UpcomingOptions
+  readonly nodes: NodesOptions
+  readonly actions: ActionsOptions
+  readonly record: Action
 }
 
 /** The compiler sees to it that none is missing here. */
@@ -80,7 +95,7 @@ const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
   complete: { strict: true, discard: [] },
   promoteDue: { limit: 1 },
   recreate: { ...filter, state: 'failed', size: 1 },
-  redrive: { ...filter, states: [], dryRun: true, limit: 1 },
+  redrive: { ...filter, states: [], fingerprint: 'f', dryRun: true, limit: 1 },
   reassignAll: { from: 'failed', to: 'success', first: 1, last: 2 },
   reschedule: { due: instant, delayMs: 1, deadline: instant, deadlineMs: 1, priority: 1 },
   page: { ...filter, states: [], after: 1, before: 2, size: 1 },
@@ -92,6 +107,25 @@ const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
   purgeAttempts: { olderThanMs: 1, limit: 1 },
   register: { exclusive: true },
   expire: { olderThanMs: 1, then: 'ready', limit: 1 },
+  activate: { actor: 'a', note: 'n' },
+  deactivate: { actor: 'a', note: 'n' },
+  errors: { topic: 't', withinMs: 1, limit: 1 },
+  held: { topic: 't', owner: 'o', limit: 1 },
+  upcoming: { limit: 1 },
+  nodes: { topic: 't', withinMs: 1 },
+  actions: { id: 'i', topic: 't', withinMs: 1, limit: 1 },
+  record: {
+    action: 'a',
+    topic: 't',
+    actor: 'a',
+    via: 'v',
+    note: 'n',
+    count: 1,
+    filter: null,
+    sequences: [],
+    former: null,
+    undoes: 'u',
+  },
 }
 
 test.each(Object.keys(all) as (keyof Options)[])('every option of %s is known, and none that is not', (verb) => {

@@ -98,7 +98,7 @@ export type {
 export { nodeKinds } from './task-nodes.ts'
 export type { NodeInfo, NodeKind, NodeLife, NodeReport, NodesOptions, NodeTopic, NodeTrouble, TaskNodes } from './task-nodes.ts'
 export type { ExpireOptions, Expiry, RegisterOptions, TaskOwner, TaskOwners } from './task-owners.ts'
-export type { Activation, TaskActivations } from './task-activation.ts'
+export type { Activation, ActivationOptions, TaskActivations } from './task-activation.ts'
 export { checkLimits } from './topic-limits.ts'
 export type { LimitOptions, SlotGrant, SlotWish, TokenGrant, TopicLimiter, TopicLimits } from './topic-limits.ts'
 export type { TaskRepository } from './task-repository.ts'

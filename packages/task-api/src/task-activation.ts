@@ -5,6 +5,16 @@ export interface Activation {
   readonly active: boolean
   /** When `active` last changed, by the database's clock. */
   readonly changed: Date
+  /** Who changed it, and why, if that was told. */
+  readonly actor?: string
+  readonly note?: string
+}
+
+export interface ActivationOptions {
+  /** Who does it, up to 250 characters. */
+  readonly actor?: string
+  /** Why, up to 500 characters: whoever asks later why nothing is processed is told. */
+  readonly note?: string
 }
 
 /** Switches the processing of topics on and off. The database keeps the switches, so they hold for every node and across restarts. */
@@ -15,7 +25,7 @@ export interface TaskActivations<Transaction, E extends Execution = 'async'> {
    * @returns whether anything changed; true also if the topic was never switched before
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    */
-  activate(transaction: Transaction, topic: string): Outcome<E, boolean>
+  activate(transaction: Transaction, topic: string, options?: ActivationOptions): Outcome<E, boolean>
   /**
    * Switches the processing of a topic off. Once the transaction commits, nodes stop processing the topic in phases, until it is activated
    * again. Tasks can still be pushed.
@@ -23,9 +33,9 @@ export interface TaskActivations<Transaction, E extends Execution = 'async'> {
    * @returns whether anything changed; true also if the topic was never switched before
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example
-   * await transactions((transaction) => tasks.deactivate(transaction, 'invoices'))
+   * await transactions((transaction) => tasks.deactivate(transaction, 'invoices', { note: 'the bank is down' }))
    */
-  deactivate(transaction: Transaction, topic: string): Outcome<E, boolean>
+  deactivate(transaction: Transaction, topic: string, options?: ActivationOptions): Outcome<E, boolean>
   /** The switches, by topic. A topic that was never switched is not in the map. */
   activations(transaction: Transaction): Outcome<E, ReadonlyMap<string, Activation>>
 }

@@ -10,6 +10,9 @@ export const taskLimits = {
   /** A name with its incarnation. */
   ownerLength: 250,
   releaseLength: 100,
+  fingerprintLength: 20,
+  noteLength: 500,
+  actorLength: 250,
   /** Keep a larger payload in storage of its own, and use its address as the input. */
   inputLength: 16_777_216,
   /** A longer message is cut, as people read it, not programs. */

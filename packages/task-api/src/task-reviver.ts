@@ -46,6 +46,8 @@ export interface ReassignAllOptions {
 export interface RedriveOptions extends Omit<TaskFilter, 'states'> {
   /** The states of the tasks that become ready. Default `['failed']`. */
   readonly states?: readonly RevivableState[]
+  /** Only tasks whose last attempt failed by this kind of error, as `errors` names it. */
+  readonly fingerprint?: string
   /** Whether only to report what would be done. Default false. */
   readonly dryRun?: boolean
   /** How many tasks at most, 1 to 100 000. Default 10 000. Call again as long as that many are reported. */
@@ -91,6 +93,7 @@ export interface TaskReviver<Transaction, E extends Execution = 'async'> {
    * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
    * @example
    * await tasks.redrive(tx, 'invoices')                            // every failed task, up to 10 000
+   * await tasks.redrive(tx, 'invoices', { fingerprint, limit: 1 })  // one that failed by this error, to see whether it works now
    * await tasks.redrive(tx, 'invoices', { states: ['delayed'] })   // tasks that wait for a retry or their due time
    */
   redrive(transaction: Transaction, topic: string, options?: RedriveOptions): Outcome<E, Redrive>

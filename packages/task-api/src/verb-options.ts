@@ -1,6 +1,7 @@
 /** The names of the options of each verb, and of the fields of a creation. They are written down only here. */
 import { optionNames } from './option-names.ts'
 import type { OptionNames } from './option-names.ts'
+import type { ActivationOptions } from './task-activation.ts'
 import type { PurgeAttemptsOptions } from './task-attempts.ts'
 import type { Action, ActionsOptions } from './task-audit.ts'
 import type { CountOptions, OverviewOptions, PageOptions, PurgeOptions, ResolveOptions, ResultsOptions } from './task-catalog.ts'
@@ -52,6 +53,8 @@ export const creationNames: OptionNames = optionNames<TaskCreation>(
 
 type VerbWithOptions =
   | 'initialize'
+  | 'activate'
+  | 'deactivate'
   | 'push'
   | 'poll'
   | 'complete'
@@ -81,13 +84,15 @@ type VerbWithOptions =
 /** The options of each verb, for `checkNames`. */
 export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   initialize: optionNames<TopicOptions>('initialize', { order: true, condition: true, keyed: true }),
+  activate: optionNames<ActivationOptions>('activate', { actor: true, note: true }),
+  deactivate: optionNames<ActivationOptions>('deactivate', { actor: true, note: true }),
   push: optionNames<PushOptions>('push', { insertion: true }),
   poll: optionNames<PollOptions>('poll', { size: true, order: true, condition: true, hold: true, shares: true }),
   complete: optionNames<CompleteOptions>('complete', { strict: true, discard: true }),
   promoteDue: optionNames<PromoteDueOptions>('promoteDue', { limit: true }),
   settle: optionNames<SettleOptions>('settle', { limit: true }),
   recreate: optionNames<RecreateSelection>('a selection of recreate', { ...filter, state: true, size: true }),
-  redrive: optionNames<RedriveOptions>('redrive', { ...filter, states: true, dryRun: true, limit: true }),
+  redrive: optionNames<RedriveOptions>('redrive', { ...filter, states: true, fingerprint: true, dryRun: true, limit: true }),
   reassignAll: optionNames<ReassignAllOptions>('reassignAll', { from: true, to: true, first: true, last: true }),
   reschedule: optionNames<Rescheduling>('reschedule', {
     due: true,

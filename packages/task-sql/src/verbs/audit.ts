@@ -1,6 +1,15 @@
 /** What people have done. */
 import { randomBytes } from 'node:crypto'
-import { checkDuration, checkInteger, checkNames, checkStorable, checkText, checkTopic, verbOptions } from '@taskstream/task-api'
+import {
+  checkDuration,
+  checkInteger,
+  checkNames,
+  checkStorable,
+  checkText,
+  checkTopic,
+  taskLimits,
+  verbOptions,
+} from '@taskstream/task-api'
 import type { Action, ActionsOptions, RecordedAction } from '@taskstream/task-api'
 import { nothing, raw, sql } from '../core/statement.ts'
 import { present, toNumber } from '../core/task-row.ts'
@@ -13,9 +22,9 @@ export function* record({ dialect, now }: Context, given: Action): Verb<string> 
   checkText('action', action, 20)
   if (topic !== undefined) checkTopic(topic)
   for (const [name, value, most] of [
-    ['actor', actor, 250],
+    ['actor', actor, taskLimits.actorLength],
     ['via', via, 20],
-    ['note', note, 500],
+    ['note', note, taskLimits.noteLength],
     ['undoes', undoes, 20],
   ] as const)
     if (value !== undefined) checkStorable(name, value, most)

@@ -118,8 +118,8 @@ function toNode(owner: string, beating: Row | undefined, told: Row | undefined):
 
 /** A row that another release wrote may have more in it, or less. */
 function toReport(row: Row): NodeReport {
-  const { error, ...rest } = JSON.parse(String(row['report'])) as NodeReport
-  const topics = JSON.parse(String(row['topics'])) as NodeReport['topics']
+  const { error, ...rest } = parsed<Partial<NodeReport>>(row['report']) ?? {}
+  const topics = parsed<NodeReport['topics']>(row['topics']) ?? []
   return {
     ...rest,
     kind: nodeKinds.find((kind) => kind === row['kind']) ?? 'node',
@@ -128,6 +128,15 @@ function toReport(row: Row): NodeReport {
     leaseMs: toNumber(row['lease_ms']),
     topics: topics.map(({ error: ownError, ...topic }) => ({ ...topic, ...(ownError && { error: toTrouble(ownError) }) })),
     ...(error && { error: toTrouble(error) }),
+  }
+}
+
+/** What is no JSON, as when somebody has edited the row, tells nothing. It keeps no question from being answered. */
+function parsed<Value>(text: unknown): Value | undefined {
+  try {
+    return (JSON.parse(String(text)) as Value | null) ?? undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -1,6 +1,7 @@
 import {
   checkInteger,
   checkNames,
+  checkText,
   checkTopic,
   invalid,
   isTask,
@@ -69,22 +70,27 @@ export function* recreate(
 
 export function* redrive(context: Context, topic: string, options: RedriveOptions = {}): Verb<Redrive> {
   checkNames(verbOptions.redrive, options)
-  const { states = ['failed'], dryRun = false, limit = 10_000, ...filter } = options
+  const { states = ['failed'], fingerprint, dryRun = false, limit = 10_000, ...filter } = options
   checkTopic(topic)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   const { dialect } = context
   const matching = meets(dialect, { ...filter, states })
   const range = inRange(dialect, topic, filter.from, filter.to)
   checkRevivable('states', states)
+  if (fingerprint !== undefined) checkText('fingerprint', fingerprint, taskLimits.fingerprintLength)
+  const found = fingerprint === undefined ? undefined : yield* failedBy(dialect, topic, fingerprint, matching, limit)
   const rows = dryRun
-    ? yield sql`
+    ? (found ??
+      (yield sql`
         select t.sequence
           from ${dialect.paths.inOrder}
          where ${range}${matching}
          order by ${dialect.paths.orderBy('fifo')}
-         ${dialect.expr.limit(sql`${limit}`)}`
-    : yield* lockFirst(dialect, topic, range, matching, limit, raw('t.sequence'))
-  const sequences = rows.map(toSequence)
+         ${dialect.expr.limit(sql`${limit}`)}`))
+    : found
+      ? yield* lockFound(dialect, topic, found.map(toSequence), matching)
+      : yield* lockFirst(dialect, topic, range, matching, limit, raw('t.sequence'))
+  const sequences = rows.map(toSequence).toSorted(ascending)
   // mutants: equivalent boundary, a change of no rows changes nothing
   if (!dryRun && sequences.length > 0) yield* reset(context, topic, sequences)
   const [first, last] = [sequences[0], sequences.at(-1)]
@@ -92,6 +98,29 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
   if (first !== undefined && last !== undefined) return { count: sequences.length, first, last }
   yield* checkKnown(context, topic)
   return { count: 0 }
+}
+
+/** The tasks that match, and whose last attempt has failed by this kind of error: those that failed first come first. */
+function* failedBy(
+  dialect: Dialect,
+  topic: string,
+  fingerprint: string,
+  matching: Statement,
+  limit: number,
+): Verb<readonly Row[]> {
+  const { attempt, task } = dialect.tables
+  // As a value of each row, not as a join: no statistics then make the database read all tasks.
+  const isLast = sql`(select 1 from ${task} t where ${dialect.paths.byKey(sql`${topic}`, raw('a.sequence'))} and t.attempt = a.attempt${matching})`
+  return yield sql`
+    select a.sequence
+      from ${attempt} a
+     where a.topic = ${topic} and a.fingerprint = ${fingerprint} and ${isLast} = 1
+     order by a.topic, a.fingerprint, a.ended
+     ${dialect.expr.limit(sql`${limit}`)}`
+}
+
+function lockFound(dialect: Dialect, topic: string, sequences: readonly number[], matching: Statement): Verb<readonly Row[]> {
+  return dialect.locks.tasks({ topic, sequences, which: sql`1 = 1${matching}`, locked: 'skip' }, raw('t.sequence'))
 }
 
 /**

@@ -37,6 +37,7 @@ import { insertion } from './insertion.ts'
 import { junction } from './junction.ts'
 import { junctionSiblings } from './junction-siblings.ts'
 import { looking } from './looking.ts'
+import { nodes } from './nodes.ts'
 import { nothingDue } from './nothing-due.ts'
 import { optionNames } from './option-names.ts'
 import { order } from './order.ts'
@@ -113,6 +114,7 @@ const parts: Readonly<Record<string, Part>> = {
   'junction-siblings': junctionSiblings,
   'kept-right': keptRight,
   looking,
+  nodes,
   'nothing-due': nothingDue,
   'option-names': optionNames,
   order,

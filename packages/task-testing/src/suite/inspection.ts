@@ -1,6 +1,6 @@
 /** What operators look at: errors by kind, who holds what, and what comes next. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { ErrorGroup, ErrorsOptions, HeldInfo, HeldOptions, Upcoming } from '@taskstream/task-api'
+import type { ErrorGroup, ErrorsOptions, HeldInfo, HeldOptions, Redrive, RedriveOptions, Upcoming } from '@taskstream/task-api'
 import { beforeEach, expect, test } from 'vitest'
 import { testClock } from '../test-clock.ts'
 import { part } from './engine.ts'
@@ -75,6 +75,27 @@ export const inspection: Part = part('an operator', (engine) => {
     expect(await errors()).toMatchObject([{ count: 3, open: 2 }])
     await fixture.commit((transaction) => fixture.tasks.redrive(transaction, fixture.topic, { from: sequence, to: sequence }))
     expect(await errors()).toMatchObject([{ count: 3, open: 1 }])
+  })
+
+  test('redrives what has failed by one error, one at first, and leaves the rest', async () => {
+    const by = await ownerOf('1')
+    const [first, , third] = [
+      await attempt(by, 'a', failure('no order 1')),
+      await attempt(by, 'b', failure(new RangeError('out of range'))),
+      await attempt(by, 'c', failure('no order 2')),
+    ]
+    const { fingerprint } = (await errors()).find(({ count }) => count === 2)!
+    const redrive = (options: RedriveOptions): Promise<Redrive> =>
+      fixture.commit<Redrive>((transaction) => fixture.tasks.redrive(transaction, fixture.topic, { fingerprint, ...options }))
+    expect(await redrive({ dryRun: true })).toEqual({ count: 2, first, last: third })
+    expect(await redrive({ limit: 1 })).toEqual({ count: 1, first, last: first })
+    expect(await fixture.states()).toEqual({ ready: 1, failed: 2 })
+    // It fails by another error now, and belongs to that one.
+    await fixture.complete(await fixture.poll(1, by), failure('no customer'), by)
+    expect(await redrive({ from: first, to: first })).toEqual({ count: 0 })
+    expect(await redrive({})).toEqual({ count: 1, first: third, last: third })
+    expect(await redrive({ fingerprint: 'nobody' })).toEqual({ count: 0 })
+    expect(await codeOf(() => redrive({ fingerprint: '' }))).toBe('ARGUMENT_INVALID')
   })
 
   test('sees tasks that were lost with their owner as an error of the owner’s release', async () => {
