@@ -77,6 +77,7 @@ export class Recording implements OracledbConnection {
 /** Values by the column names in the statements of task-sql. */
 const plausible: Readonly<Record<string, unknown>> = {
   active: 1,
+  ahead: 1,
   amount: 5,
   applied: 'today',
   attempt: 0,
@@ -97,10 +98,12 @@ const plausible: Readonly<Record<string, unknown>> = {
   input: 'x',
   kind: 'entries',
   lane: (place: number) => place * 7,
+  latest: 1,
   name: 'tables',
   // The place of a task of priority 100, as text.
   nearest: (place: number) => String(BigInt(place) - 100n * 2n ** 47n),
   now: 0,
+  open: 1,
   ordering: 0,
   owner: 'o',
   per_ms: 1_000,

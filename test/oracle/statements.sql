@@ -21,27 +21,27 @@ fetch first :4 rows only
 select a.active from task_topic p left join task_activation a on a.topic = p.topic where p.topic = :1
 
 -- activate
---   text
+--   text, null, null
 insert /*+ ignore_row_on_dupkey_index(task_activation (topic)) */
-into task_activation (topic, active, changed)
-values (:1, 1, (select k.ms from task_clock k))
+into task_activation (topic, active, changed, actor, note)
+values (:1, 1, (select k.ms from task_clock k), :2, :3)
 
 -- activate
---   text
-update task_activation set active = 1, changed = (select k.ms from task_clock k) where topic = :1 and active <> 1
+--   null, null, text
+update task_activation set active = 1, changed = (select k.ms from task_clock k), actor = :1, note = :2 where topic = :3 and active <> 1
 
 -- activate
---   text, number
+--   text, number, null, null
 insert /*+ ignore_row_on_dupkey_index(task_activation (topic)) */
-into task_activation (topic, active, changed)
-values (:1, 1, :2)
+into task_activation (topic, active, changed, actor, note)
+values (:1, 1, :2, :3, :4)
 
 -- activate
---   number, text
-update task_activation set active = 1, changed = :1 where topic = :2 and active <> 1
+--   number, null, null, text
+update task_activation set active = 1, changed = :1, actor = :2, note = :3 where topic = :4 and active <> 1
 
 -- activations
-select topic, case when active = 1 then 1 else 0 end as active, changed as changed
+select topic, case when active = 1 then 1 else 0 end as active, changed as changed, actor, note
 from task_activation
 order by topic
 
@@ -67,6 +67,14 @@ insert into task_turn (topic, identifier)
 select p.topic, r.identifier
 from task_topic p, json_table(:1, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
 where p.topic = :2
+
+-- admit, upcoming
+--   text, number
+select t.sequence
+from task t
+where t.topic = :1 and t.state = 1
+order by t.sequence
+fetch first :2 rows only
 
 -- admit
 --   number, text, number, number
@@ -94,14 +102,6 @@ used = coalesce((select (select count(*) from task t where t.topic = p.topic and
     from task_topic p
     where p.topic = :5), 0)
 where topic = :6 and kind in ('entries', 'entries-dropping')
-
--- admit
---   text, number
-select t.sequence
-from task t
-where t.topic = :1 and t.state = 1
-order by t.sequence
-fetch first :2 rows only
 
 -- admit
 --   text, JSON
@@ -669,24 +669,24 @@ where p.topic = :11
 order by p.topic, c.state
 
 -- deactivate
---   text
+--   text, null, null
 insert /*+ ignore_row_on_dupkey_index(task_activation (topic)) */
-into task_activation (topic, active, changed)
-values (:1, 0, (select k.ms from task_clock k))
+into task_activation (topic, active, changed, actor, note)
+values (:1, 0, (select k.ms from task_clock k), :2, :3)
 
 -- deactivate
---   text
-update task_activation set active = 0, changed = (select k.ms from task_clock k) where topic = :1 and active <> 0
+--   null, null, text
+update task_activation set active = 0, changed = (select k.ms from task_clock k), actor = :1, note = :2 where topic = :3 and active <> 0
 
 -- deactivate
---   text, number
+--   text, number, null, null
 insert /*+ ignore_row_on_dupkey_index(task_activation (topic)) */
-into task_activation (topic, active, changed)
-values (:1, 0, :2)
+into task_activation (topic, active, changed, actor, note)
+values (:1, 0, :2, :3, :4)
 
 -- deactivate
---   number, text
-update task_activation set active = 0, changed = :1 where topic = :2 and active <> 0
+--   number, null, null, text
+update task_activation set active = 0, changed = :1, actor = :2, note = :3 where topic = :4 and active <> 0
 
 -- depend, purge, push
 --   text, JSON
@@ -773,6 +773,84 @@ case when t.state in (3, 5) then t.output end as output
 from json_table(:1, '$[*]' error on error columns (nth for ordinality, place number path '$[0]' error on error, wanted_topic varchar2(4000 byte) path '$[1]' error on error, wanted number path '$[2]' error on error)) r
 join task t on t.topic = r.wanted_topic and t.sequence = r.wanted
 left join task_result e on e.topic = t.topic and e.sequence = t.sequence and t.state = 6
+
+-- errors
+--   number
+select p.topic
+from task_topic p
+where (select t.ended from task_attempt t where t.topic = p.topic order by t.ended desc fetch first 1 rows only) >= ((select k.ms from task_clock k) + :1)
+order by p.topic
+fetch first 200 rows only
+
+-- errors
+--   text, number, number
+select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
+from (select t.fingerprint, t.release_name, t.ended, t.outcome
+  from task_attempt t
+  where t.topic = :1 and t.ended >= ((select k.ms from task_clock k) + :2)
+  order by t.topic desc, t.ended desc
+  fetch first :3 rows only) g
+where g.fingerprint is not null and g.outcome <> 2
+group by g.fingerprint, g.release_name
+
+-- errors
+--   text, text
+select t.sequence, t.error, t.release_name, t.ended as ended
+from task_attempt t
+where t.topic = :1 and t.fingerprint = :2 and t.outcome <> 2 and t.fingerprint is not null
+order by t.topic , t.fingerprint , t.ended
+fetch first 1 rows only
+
+-- errors
+--   text, text
+select t.sequence, t.error, t.release_name, t.ended as ended
+from task_attempt t
+where t.topic = :1 and t.fingerprint = :2 and t.outcome <> 2 and t.fingerprint is not null
+order by t.topic desc, t.fingerprint desc, t.ended desc
+fetch first 1 rows only
+
+-- errors
+--   text, text, text
+select count(*) as open
+from (select t.sequence, t.attempt
+  from task_attempt t
+  where t.topic = :1 and t.fingerprint = :2
+  order by t.topic desc, t.fingerprint desc, t.ended desc
+  fetch first 1000 rows only) g
+where exists (select 1
+  from task k
+  where k.topic = :3 and k.sequence = g.sequence and k.attempt = g.attempt
+  and k.state in (3, 2))
+
+-- errors
+--   text, number
+select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
+from (select t.fingerprint, t.release_name, t.ended, t.outcome
+  from task_attempt t
+  where t.topic = :1
+  order by t.topic desc, t.ended desc
+  fetch first :2 rows only) g
+where g.fingerprint is not null and g.outcome <> 2
+group by g.fingerprint, g.release_name
+
+-- errors
+--   number, number
+select p.topic
+from task_topic p
+where (select t.ended from task_attempt t where t.topic = p.topic order by t.ended desc fetch first 1 rows only) >= (:1 + :2)
+order by p.topic
+fetch first 200 rows only
+
+-- errors
+--   text, number, number, number
+select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
+from (select t.fingerprint, t.release_name, t.ended, t.outcome
+  from task_attempt t
+  where t.topic = :1 and t.ended >= (:2 + :3)
+  order by t.topic desc, t.ended desc
+  fetch first :4 rows only) g
+where g.fingerprint is not null and g.outcome <> 2
+group by g.fingerprint, g.release_name
 
 -- expire, freeSlots
 --   text, number, number
@@ -935,6 +1013,23 @@ update task_owner set heartbeat = (select k.ms from task_clock k) where owner = 
 -- heartbeat
 --   number, text
 update task_owner set heartbeat = :1 where owner = :2
+
+-- held, reclaim
+--   text, number
+select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence, t.owner
+from task_topic p
+join task t on t.topic = p.topic and t.state = 0
+where t.owner = :1
+fetch first :2 rows only
+
+-- held
+--   JSON, text
+select t.sequence, t.identifier, t.owner, t.attempt, t.tries, t.started as started
+from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 0
 
 -- hold
 --   text, text, JSON
@@ -2192,13 +2287,13 @@ raise;
 end if;
 end;
 
--- nodes
+-- nodes, why
 select o.owner, o.name, o.heartbeat as heartbeat, (select k.ms from task_clock k) as now
 from task_owner o
 order by o.heartbeat desc
 fetch first 10000 rows only
 
--- nodes
+-- nodes, why
 --   number
 select n.owner, n.name, n.kind, n.host, n.pid, n.release_name, n.lease_ms, n.quiet, n.topics, n.report,
 n.started as started, n.seen as seen, (select k.ms from task_clock k) as now
@@ -2207,14 +2302,14 @@ where n.seen >= ((select k.ms from task_clock k) + :1) or exists (select 1 from 
 order by n.seen desc
 fetch first 10000 rows only
 
--- nodes
+-- nodes, why
 --   number
 select o.owner, o.name, o.heartbeat as heartbeat, :1 as now
 from task_owner o
 order by o.heartbeat desc
 fetch first 10000 rows only
 
--- nodes
+-- nodes, why
 --   number, number, number
 select n.owner, n.name, n.kind, n.host, n.pid, n.release_name, n.lease_ms, n.quiet, n.topics, n.report,
 n.started as started, n.seen as seen, :1 as now
@@ -3843,14 +3938,6 @@ select t.sequence from
 where 1 = 1 and t.state = 3 and t.sequence between :3 and :4 order by t.sequence
 
 -- reclaim
---   text, number
-select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence, t.owner
-from task_topic p
-join task t on t.topic = p.topic and t.state = 0
-where t.owner = :1
-fetch first :2 rows only
-
--- reclaim
 --   text, JSON, text
 select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
 from task t
@@ -4783,4 +4870,80 @@ select topic from task_topic order by topic
 -- unregister
 --   text
 delete from task_owner where owner = :1
+
+-- upcoming, why
+--   text
+select p.ordering, p.condition, p.stage, (select k.ms from task_clock k) as now,
+case when a.active = 0 then 1 else 0 end as paused,
+a.changed as changed, a.actor, a.note
+from task_topic p
+left join task_activation a on a.topic = p.topic
+where p.topic = :1
+
+-- upcoming
+--   JSON, text
+select t.sequence, t.identifier, t.priority, t.created as created
+from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and t.state = 1
+
+-- upcoming
+--   text, number
+select t.sequence, t.identifier, t.tries, t.due as due
+from task t
+where t.topic = :1 and t.due is not null and t.due < 253402300799000 and t.state = 4
+order by t.topic, t.due
+fetch first :2 rows only
+
+-- upcoming, why
+--   number, text
+select p.ordering, p.condition, p.stage, :1 as now,
+case when a.active = 0 then 1 else 0 end as paused,
+a.changed as changed, a.actor, a.note
+from task_topic p
+left join task_activation a on a.topic = p.topic
+where p.topic = :2
+
+-- why
+--   text, number
+select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
+state, descent, reason, owner, output,
+created as created, started as started, completed as completed, due as due, deadline as deadline from task t where t.topic = :1 and t.sequence = :2
+
+-- why
+--   text
+select o.heartbeat as heartbeat from task_owner o where o.owner = :1
+
+-- why
+--   text
+select n.lease_ms, n.release_name from task_node n where n.owner = :1
+
+-- why
+--   text, number
+select t.attempt, t.ended as ended, t.error, t.release_name
+from task_attempt t
+where t.topic = :1 and t.sequence = :2
+order by t.attempt desc
+fetch first 1 rows only
+
+-- why
+--   text
+select t.kind, t.amount, t.per_ms, t.used from task_limit t where t.topic = :1 and t.kind in ('total', 'rate')
+
+-- why
+--   text, number, number
+select count(*) as ahead from (
+  select t.sequence
+  from task t
+  where t.topic = :1 and t.state = 1
+  order by t.sequence
+  fetch first :2 rows only) f where f.sequence < :3
+
+-- why
+--   text, text
+select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
+state, descent, reason, owner, output,
+created as created, started as started, completed as completed, due as due, deadline as deadline from task t where t.topic = :1 and t.external_id = :2
 

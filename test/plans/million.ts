@@ -34,7 +34,7 @@ const rows: readonly (readonly [topic: string, count: number, columns: Readonly<
   ['shared', 10_000, { state: '1', listed: 'TRUE', stage: '6', priority: '-1', identifier: `'i' || (n % 20)` }],
   // Each identifier has a succeeded task and a ready one, with a failed task between. The first thousand have no failed task, so theirs are listed.
   ['singular', 20_000, { state: '6', completed: 'NOW', stage: '4' }],
-  ['singular', 19_000, { state: '3', completed: 'NOW', stage: '2', identifier: `'i' || (n + 1000)` }],
+  ['singular', 19_000, { state: '3', completed: 'NOW', attempt: '1', stage: '2', identifier: `'i' || (n + 1000)` }],
   ['singular', 20_000, { state: '1', stage: '1', listed: 'n <= 1000' }],
   ['one', 1, { state: '0', stage: '0', listed: 'TRUE', owner: `'dead'`, attempt: '1', identifier: `'same'` }],
   ['one', 28_000, { state: '1', stage: '1', identifier: `'same'` }],
@@ -80,14 +80,15 @@ export async function loadMillion(subject: Subject, tasks: Tasks): Promise<void>
       )
     }
     if (mariadb) await run('set sql_mode = default')
-    // The attempts ended in the order of their tasks, long ago. Those of failed tasks are kept.
+    // The attempts ended in the order of their tasks, long ago. Those of failed tasks are kept. Each has one of twenty errors.
+    const kind = mariadb ? `concat('error', sequence % 20)` : `'error' || (sequence % 20)`
     for (const [topic, state] of [
       ['plain', 6],
       ['singular', 3],
     ])
       await run(
-        `insert into ${schema}task_attempt (topic, sequence, attempt, ended, outcome)
-         select topic, sequence, 1, ${postgres ? 'to_timestamp(sequence)' : 'sequence'}, 1 from ${schema}task where topic = '${topic}' and state = ${state} limit 100000`,
+        `insert into ${schema}task_attempt (topic, sequence, attempt, ended, outcome, fingerprint)
+         select topic, sequence, 1, ${postgres ? 'to_timestamp(sequence)' : 'sequence'}, 1, ${kind} from ${schema}task where topic = '${topic}' and state = ${state} limit 100000`,
       )
     if (!postgres) return
     // Polls would have raised the low watermark to the first ready row that is not listed, and noted the dead owner's claims in the ledger.

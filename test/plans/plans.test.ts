@@ -164,6 +164,46 @@ const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[] = [
     (tasks, transaction) => tasks.purgeAttempts(transaction, { olderThanMs: 86_400_000, limit: 100 }),
   ],
   ['settle, nothing is blocked', { postgres: 100, mariadb: 100 }, (tasks, transaction) => tasks.settle(transaction, 'plain')],
+  // Of the ready tasks before one, ten thousand are counted.
+  ['why, behind others', { postgres: 45_000, mariadb: 25_000 }, (tasks, transaction) => tasks.why(transaction, 'plain', 771_500)],
+  ['why, ended', { postgres: 10, mariadb: 10 }, (tasks, transaction) => tasks.why(transaction, 'plain', 400_000)],
+  [
+    'why, out of turn',
+    { postgres: 50, mariadb: 20 },
+    (tasks, transaction) => tasks.why(transaction, 'singular', { identifier: 'i5000' }),
+  ],
+  [
+    'why, blocked with thousands of others of one identifier',
+    { postgres: 50, mariadb: 20 },
+    (tasks, transaction) => tasks.why(transaction, 'one', { identifier: 'same' }),
+  ],
+  [
+    'why, by priority',
+    { postgres: 12_000, mariadb: 12_000 },
+    (tasks, transaction) => tasks.why(transaction, 'priority', 850_000),
+  ],
+  [
+    'why, shared',
+    { postgres: 3_000, mariadb: 3_000 },
+    (tasks, transaction) => tasks.why(transaction, 'shared', { identifier: 'i7' }),
+  ],
+  [
+    'why, keyed',
+    { postgres: 12_500, mariadb: 25_000 },
+    (tasks, transaction) => tasks.why(transaction, 'keyed', { identifier: 'i7' }),
+  ],
+  ['errors', { postgres: 60_000, mariadb: 60_000 }, (tasks, transaction) => tasks.errors(transaction, { topic: 'plain' })],
+  ['errors of every topic', { postgres: 120_000, mariadb: 120_000 }, (tasks, transaction) => tasks.errors(transaction)],
+  [
+    'redrive by error, a portion',
+    { postgres: 2_000, mariadb: 4_000 },
+    (tasks, transaction) => tasks.redrive(transaction, 'singular', { fingerprint: 'error7', limit: 100 }),
+  ],
+  ['upcoming, plain', { postgres: 4_000, mariadb: 1_500 }, (tasks, transaction) => tasks.upcoming(transaction, 'plain')],
+  ['upcoming, by priority', { postgres: 500, mariadb: 500 }, (tasks, transaction) => tasks.upcoming(transaction, 'priority')],
+  ['held', { postgres: 40_000, mariadb: 4_000 }, (tasks, transaction) => tasks.held(transaction)],
+  ['nodes', { postgres: 10, mariadb: 10 }, (tasks, transaction) => tasks.nodes(transaction)],
+  ['actions', { postgres: 20, mariadb: 50 }, (tasks, transaction) => tasks.actions(transaction, { topic: 'plain' })],
   // `overview` counts up to its limit in each of six topics, and reads the chunks of dead owners.
   ['overview', { postgres: 60_000, mariadb: 12_000 }, (tasks, transaction) => tasks.overview(transaction)],
 ]
@@ -251,7 +291,7 @@ describe.skipIf(!canRun)('at a million rows', () => {
       // attempts of a topic (docs/decisions/plans.md).
       const more: Readonly<Record<string, number>> = {
         ...(subjectName === 'postgres-15' && !analysed && { 'push, replace': 60_000, 'push, delete': 60_000 }),
-        ...(!analysed && { 'purgeAttempts, a portion': 210_000 }),
+        ...(!analysed && { 'purgeAttempts, a portion': 210_000, errors: 150_000, 'errors of every topic': 210_000 }),
       }
       // Only frequent verbs are prepared, and so have plans that are kept.
       const asked = kept ? verbs.filter(([name]) => /^(push|poll|release)/.test(name)) : verbs

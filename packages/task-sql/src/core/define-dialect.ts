@@ -29,7 +29,7 @@ type CommonExpressions = Pick<
   Expressions,
   'instant' | 'plusMs' | 'epochMs' | 'json' | 'text' | 'true' | 'false' | 'withRecursive' | 'latest' | 'conditionColumn'
 >
-type CommonPaths = Pick<AccessPaths, 'byKey' | 'inTopic' | 'ready' | 'inOrder' | 'inReadyList' | 'identified'>
+type CommonPaths = Pick<AccessPaths, 'byKey' | 'inTopic' | 'ready' | 'inOrder' | 'inReadyList' | 'identified' | 'attempts'>
 
 type Optional<Type, Names extends keyof Type> = Omit<Type, Names> & Partial<Pick<Type, Names>>
 
@@ -76,6 +76,7 @@ function commonPaths({ tables }: Pick<Dialect, 'tables'>): CommonPaths {
     inOrder: sql`${tables.task} t`,
     inReadyList: () => sql`${tables.task} t`,
     identified: (name) => sql`${tables.task} ${raw(name)}`,
+    attempts: (_by, name = 't') => sql`${tables.attempt} ${raw(name)}`,
   }
 }
 

@@ -142,6 +142,8 @@ export interface AccessPaths {
   inReadyList(order: PollOrder): Statement
   /** The task table with this alias, to be read by topic, identifier and blocking class. */
   identified(name: string): Statement
+  /** The table of attempts `t`, to be read by topic and the instant of the end, or by topic, fingerprint and that instant. */
+  attempts(by: 'ended' | 'fingerprint', name?: string): Statement
   /** True if a column has one of these values. Each value is looked up in an index. */
   among(column: Statement, values: readonly number[]): Statement
   /** A value by which rows are ordered as their keys stand in a list. */

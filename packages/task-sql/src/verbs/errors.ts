@@ -36,8 +36,8 @@ export function* errors(context: Context, options: ErrorsOptions = {}): Verb<rea
 
 /** Topics that have attempts. Of each topic the latest one is looked up in the index. */
 function* failingTopics(dialect: Dialect, since: Statement | undefined): Verb<readonly string[]> {
-  const { attempt, topic } = dialect.tables
-  const latest = sql`(select t.ended from ${attempt} t where t.topic = p.topic order by t.ended desc ${dialect.expr.limit(raw('1'))})`
+  const { topic } = dialect.tables
+  const latest = sql`(select t.ended from ${dialect.paths.attempts('ended')} where t.topic = p.topic order by t.ended desc ${dialect.expr.limit(raw('1'))})`
   const rows = yield sql`
     select p.topic
       from ${topic} p
@@ -48,15 +48,14 @@ function* failingTopics(dialect: Dialect, since: Statement | undefined): Verb<re
 }
 
 function* errorsOf(dialect: Dialect, topic: string, since: Statement | undefined, limit: number): Verb<readonly ErrorGroup[]> {
-  const { attempt } = dialect.tables
   const within = since === undefined ? nothing : sql` and t.ended >= ${since}`
   const ended = dialect.expr.epochMs(raw('max(g.ended)'))
   const rows = yield sql`
     select g.fingerprint, g.release_name, count(*) as count, ${ended} as latest
       from (select t.fingerprint, t.release_name, t.ended, t.outcome
-              from ${attempt} t
+              from ${dialect.paths.attempts('ended')}
              where t.topic = ${topic}${within}
-             order by t.topic desc, t.ended desc
+             order by t.ended desc
              ${dialect.expr.limit(sql`${limit}`)}) g
      where g.fingerprint is not null and g.outcome <> ${outcomes.suspended}
      group by g.fingerprint, g.release_name`
@@ -100,22 +99,22 @@ function* endOf(dialect: Dialect, topic: string, fingerprint: string, direction:
   const by = raw(direction)
   const [row] = yield sql`
     select t.sequence, t.error, t.release_name, ${dialect.expr.epochMs(raw('t.ended'))} as ended
-      from ${dialect.tables.attempt} t
+      from ${dialect.paths.attempts('fingerprint')}
      where t.topic = ${topic} and t.fingerprint = ${fingerprint} and ${failed}
-     order by t.topic ${by}, t.fingerprint ${by}, t.ended ${by}
+     order by t.ended ${by}
      ${dialect.expr.limit(raw('1'))}`
   return row
 }
 
 /** How many tasks are failed or expired since an attempt of this kind. */
 function* openOf(dialect: Dialect, topic: string, fingerprint: string): Verb<number> {
-  const { attempt, task } = dialect.tables
+  const { task } = dialect.tables
   const [row] = yield sql`
     select count(*) as open
       from (select t.sequence, t.attempt
-              from ${attempt} t
+              from ${dialect.paths.attempts('fingerprint')}
              where t.topic = ${topic} and t.fingerprint = ${fingerprint}
-             order by t.topic desc, t.fingerprint desc, t.ended desc
+             order by t.ended desc
              ${dialect.expr.limit(raw(String(mostOpen)))}) g
      where exists (select 1
                      from ${task} k

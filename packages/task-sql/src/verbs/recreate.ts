@@ -108,14 +108,14 @@ function* failedBy(
   matching: Statement,
   limit: number,
 ): Verb<readonly Row[]> {
-  const { attempt, task } = dialect.tables
+  const { task } = dialect.tables
   // As a value of each row, not as a join: no statistics then make the database read all tasks.
   const isLast = sql`(select 1 from ${task} t where ${dialect.paths.byKey(sql`${topic}`, raw('a.sequence'))} and t.attempt = a.attempt${matching})`
   return yield sql`
     select a.sequence
-      from ${attempt} a
+      from ${dialect.paths.attempts('fingerprint', 'a')}
      where a.topic = ${topic} and a.fingerprint = ${fingerprint} and ${isLast} = 1
-     order by a.topic, a.fingerprint, a.ended
+     order by a.ended
      ${dialect.expr.limit(sql`${limit}`)}`
 }
 
