@@ -788,7 +788,7 @@ select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
 from (select t.fingerprint, t.release_name, t.ended, t.outcome
   from task_attempt t
   where t.topic = :1 and t.ended >= ((select k.ms from task_clock k) + :2)
-  order by t.topic desc, t.ended desc
+  order by t.ended desc
   fetch first :3 rows only) g
 where g.fingerprint is not null and g.outcome <> 2
 group by g.fingerprint, g.release_name
@@ -798,7 +798,7 @@ group by g.fingerprint, g.release_name
 select t.sequence, t.error, t.release_name, t.ended as ended
 from task_attempt t
 where t.topic = :1 and t.fingerprint = :2 and t.outcome <> 2 and t.fingerprint is not null
-order by t.topic , t.fingerprint , t.ended
+order by t.ended
 fetch first 1 rows only
 
 -- errors
@@ -806,7 +806,7 @@ fetch first 1 rows only
 select t.sequence, t.error, t.release_name, t.ended as ended
 from task_attempt t
 where t.topic = :1 and t.fingerprint = :2 and t.outcome <> 2 and t.fingerprint is not null
-order by t.topic desc, t.fingerprint desc, t.ended desc
+order by t.ended desc
 fetch first 1 rows only
 
 -- errors
@@ -815,7 +815,7 @@ select count(*) as open
 from (select t.sequence, t.attempt
   from task_attempt t
   where t.topic = :1 and t.fingerprint = :2
-  order by t.topic desc, t.fingerprint desc, t.ended desc
+  order by t.ended desc
   fetch first 1000 rows only) g
 where exists (select 1
   from task k
@@ -828,7 +828,7 @@ select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
 from (select t.fingerprint, t.release_name, t.ended, t.outcome
   from task_attempt t
   where t.topic = :1
-  order by t.topic desc, t.ended desc
+  order by t.ended desc
   fetch first :2 rows only) g
 where g.fingerprint is not null and g.outcome <> 2
 group by g.fingerprint, g.release_name
@@ -847,7 +847,7 @@ select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
 from (select t.fingerprint, t.release_name, t.ended, t.outcome
   from task_attempt t
   where t.topic = :1 and t.ended >= (:2 + :3)
-  order by t.topic desc, t.ended desc
+  order by t.ended desc
   fetch first :4 rows only) g
 where g.fingerprint is not null and g.outcome <> 2
 group by g.fingerprint, g.release_name

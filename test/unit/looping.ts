@@ -122,6 +122,7 @@ export function looping(options: LoopingOptions = {}): Looping {
     idleMs: () => idleMs,
     limiter: options.limiter ? counting : unlimited,
     limits,
+    isQuiet: () => false,
     lease: {
       get holds() {
         return looped.holds

@@ -14,6 +14,7 @@ export type Activity =
   | 'listen'
   | 'activation'
   | 'watch'
+  | 'report'
 
 /** A batch, in the events about it. `trace` is what `onStart` returned. */
 export interface BatchEvent {

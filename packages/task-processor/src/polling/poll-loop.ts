@@ -24,6 +24,8 @@ export interface PollSettings<Transaction> {
   readonly limits: SharedLimits<Transaction>
   /** The owner's lease. Nothing is polled unless it holds. */
   readonly lease: { readonly holds: boolean }
+  /** Whether the node was asked to take no more tasks. */
+  readonly isQuiet: () => boolean
   /** Tasks that earlier batches have left held. */
   readonly leftovers: Leftovers<Transaction>
   /** Called when the loop has ended by an error, and does not go on. */
@@ -132,10 +134,10 @@ export class PollLoop<Transaction> {
     }
   }
 
-  /** Whether there is room for a batch, and the lease holds. */
+  /** Whether there is room for a batch, the lease holds, and nobody has asked for quiet. */
   #mayPoll(): boolean {
-    const { concurrency, lease } = this.#settings
-    return this.batches.size < concurrency && this.#stuck.size < concurrency && lease.holds
+    const { concurrency, lease, isQuiet } = this.#settings
+    return !isQuiet() && this.batches.size < concurrency && this.#stuck.size < concurrency && lease.holds
   }
 
   /** Waits for the limiter, which may take as long as the batches of other topics do. */

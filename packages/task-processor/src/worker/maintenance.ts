@@ -35,6 +35,8 @@ export interface MaintenanceOptions<Transaction> {
   readonly refreshIntervalMs: number | undefined
   readonly leftovers: Leftovers<Transaction>
   readonly takenAway: TakenAway<Transaction>
+  /** Tells of the node. Never rejects. */
+  readonly tell: () => Promise<void>
   /** Called with the topics that have tasks ready again. */
   readonly onReady: (topics: readonly string[]) => void
   /** What keeps the limits of the topics. */
@@ -88,8 +90,9 @@ export class Maintenance<Transaction> {
   }
 
   async #run(): Promise<void> {
-    const { repository, dispatcher, leaseMs, expireTo, leftovers, takenAway, onReady } = this.#options
+    const { repository, dispatcher, leaseMs, expireTo, leftovers, takenAway, tell, onReady } = this.#options
     try {
+      await tell()
       await leftovers.tidy()
       await takenAway.look()
       for (let more = true; more && !this.#stopped;) {

@@ -9,6 +9,8 @@ import { Submitter } from '../submit/submit.ts'
 import { Maintenance } from './maintenance.ts'
 import { checkNodeOptions, checkParts } from './node-options.ts'
 import type { NodeSettings, TaskNodeOptions } from './node-options.ts'
+import { Hearing } from './hearing.ts'
+import { Reporting } from './reporting.ts'
 import { TakenAway } from './taken-away.ts'
 import type { TaskManager } from './task-manager.ts'
 
@@ -31,6 +33,7 @@ export interface NodeParts<Transaction> {
   readonly maintenance: Maintenance<Transaction>
   readonly activations: Activations<Transaction>
   readonly submitter: Submitter<Transaction>
+  readonly reporting: Reporting<Transaction>
 }
 
 /** @throws TaskError ARGUMENT_INVALID */
@@ -52,15 +55,18 @@ export function makeNodeParts<Transaction>(
     refreshIntervalMs,
   } = settings
   const dispatcher = new Dispatcher({ repository, transactions: options.transactions, statementTimeoutMs })
-  const listener = safeListener(...[given].flat())
+  const hearing = new Hearing()
+  const listener = safeListener(...[given].flat(), hearing)
   const shared = { repository, clock, leaseMs, dispatcher, listener }
   const leftovers = new Leftovers(shared)
+  const reporting = new Reporting({ ...shared, hearing, managers, onResumed: wake })
   const activations = new Activations({ ...shared, intervalMs: maintenanceIntervalMs, managers })
   return {
     settings,
     dispatcher,
     listener,
     leftovers,
+    reporting,
     activations,
     submitter: new Submitter({ repository, transactions: dispatcher.source, onCommitted: wake }),
     presence: new Presence({
@@ -78,6 +84,7 @@ export function makeNodeParts<Transaction>(
     maintenance: new Maintenance({
       ...shared,
       leftovers,
+      tell: () => reporting.tell(),
       takenAway: new TakenAway({ repository, dispatcher, holders: managers }),
       intervalMs: maintenanceIntervalMs,
       expireTo,

@@ -28,6 +28,8 @@ export interface ManagerEnvironment<Transaction> extends Omit<
   readonly leftovers: Leftovers<Transaction>
   readonly defaultIdleMs: () => number
   readonly lease: PollSettings<Transaction>['lease']
+  /** Whether the node was asked to take no more tasks. */
+  readonly isQuiet: () => boolean
   /** Whether topics may be started, as the node runs. */
   readonly mayStart: () => boolean
 }
@@ -253,7 +255,7 @@ export class TaskManager<Transaction> {
 
   #loop(handler: OpenHandler<Transaction>): PollLoop<Transaction> {
     const { size, mode, share, retry, timeoutMs, abortMs, idleMs, retainMs, topicOptions, shares } = this.processing
-    const { limiter, leftovers, lease, defaultIdleMs, listener, ...environment } = this.#environment
+    const { limiter, leftovers, lease, defaultIdleMs, isQuiet, listener, ...environment } = this.#environment
     const { order, condition } = topicOptions ?? {}
     const { processing } = this
     const shared = { ...environment, discard: discarded(retainMs) }
@@ -273,6 +275,7 @@ export class TaskManager<Transaction> {
         limits: this.#limits,
         leftovers,
         lease,
+        isQuiet,
         onFatal: (error) => {
           listener.onFatal({ topic: this.topic, error })
           // The stop lets held batches finish.

@@ -85,7 +85,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     if (this.#managers.has(topic))
       throw new TaskError('LIFECYCLE', `Topic "${topic}" is processed by this node already`, { topic })
     const { repository, transactions, limiter = unlimited } = this.#options
-    const { settings, leftovers, dispatcher, listener, presence } = this.#parts
+    const { settings, leftovers, dispatcher, listener, presence, reporting } = this.#parts
     const environment = {
       topic,
       repository,
@@ -97,6 +97,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       wake: (touched: string) => this.wake(touched),
       defaultIdleMs: () => (presence.isNotified ? 3e4 : 1e3),
       lease: presence.heartbeat,
+      isQuiet: () => reporting.isQuiet,
       mayStart: () => this.#isRunning,
     }
     const manager = new TaskManager(environment, checkProcessOptions(options, settings.leaseMs))
@@ -198,6 +199,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       batches: () => this.#batches(),
     })
     activations.start()
+    void this.#parts.reporting.begin()
     return log
   }
 
@@ -271,6 +273,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     this.#unwatch?.()
     // An owner that was removed counts as dead, so others take its remaining tasks at once.
     const leave = (): Promise<void> => presence.leave(inTime, (error) => listener.onError({ activity: 'heartbeat', error }))
+    if (isStarted) await inTime(this.#parts.reporting.tell(true))
     if (!isNew) await leave()
     if (isStarted || !starting) dispatcher.close(waitsNoLonger())
     else {
