@@ -241,3 +241,9 @@ describe('maps of decisions', () => {
     expect([...merged].map(([task, { result }]) => [task.identifier, result])).toEqual([['b', 'filter']])
   })
 })
+
+test('a decision tells what it does: a retry and a snooze are no suspensions', () => {
+  const { failure, filter, retry, snooze, success, suspension } = TaskDecision
+  const decisions = [success(), filter(), failure(), suspension(), retry({ afterMs: 0 }), snooze({ afterMs: 0 })]
+  expect(decisions.map(({ outcome }) => outcome)).toEqual(['success', 'filter', 'failure', 'suspension', 'retry', 'snooze'])
+})

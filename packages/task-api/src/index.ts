@@ -7,7 +7,7 @@ export type { HeldTask, JsonValue, PushedTask, Task, TaskCreation, TaskHeaders, 
 export { attemptOutcomes } from './task-attempts.ts'
 export type { AttemptOutcome, PurgeAttemptsOptions, TaskAttempt, TaskAttempts } from './task-attempts.ts'
 export { carriedDecision, TaskDecision, TaskDecisionError, toDecision } from './task-decision.ts'
-export type { TaskExplanation } from './task-decision.ts'
+export type { DecisionOutcome, TaskExplanation } from './task-decision.ts'
 export { duplicates } from './task-duplication.ts'
 export type { DuplicateSelector, DuplicationFilter, DuplicationOptions } from './task-duplication.ts'
 export { TaskError, isPassing, isTaskError, taskErrorCodes } from './task-error.ts'

@@ -22,6 +22,9 @@ type More = {
     | undefined
 }
 
+/** A result, where retries and snoozes are told apart from suspensions, which wait for somebody. */
+export type DecisionOutcome = TaskResult | 'retry' | 'snooze'
+
 /**
  * What a handler decides about a task: a result, and perhaps a message, a retry or a reason. Decisions are immutable.
  *
@@ -147,6 +150,12 @@ export class TaskDecision {
   /** Whether the attempt stands in the history of its task, as it did not succeed: a failure, a retry or a suspension. In a snooze nobody has failed. */
   get isRecorded(): boolean {
     return (this.result === 'failure' || this.result === 'suspension') && !this.refunded
+  }
+
+  /** What the decision does, where the result alone does not tell a retry or a snooze from a suspension. For listeners and counts. */
+  get outcome(): DecisionOutcome {
+    if (this.result !== 'suspension' || this.retryAfterMs === undefined) return this.result
+    return this.refunded ? 'snooze' : 'retry'
   }
 
   /** The same decision, with or without the continuation of later steps. */

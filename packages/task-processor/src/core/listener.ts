@@ -34,7 +34,7 @@ export interface TaskListener {
   onDispatched?(event: BatchEvent): void
   /** The batch is about to be completed. */
   onCallback?(event: BatchEvent): void
-  /** A completion was committed. `tasks` has only part of the batch if the batch could not be written as a whole. */
+  /** A completion was committed. `outcome` of each decision tells retries from suspensions. `tasks` has only part of the batch if the batch could not be written as a whole. */
   onComplete?(
     event: BatchEvent & { readonly completion: Completion; readonly decisions: ReadonlyMap<HeldTask, TaskDecision> },
   ): void
