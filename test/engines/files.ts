@@ -79,6 +79,8 @@ const asked: Readonly<Record<string, Asked>> = {
   // The test moves rows from topic to topic by hand, which other engines do in the same way or not at all.
   'conformance/left-tasks': oneOf('sqlite-memory', 'sqlite-file', 'postgres-18', 'mariadb'),
   // These need an engine on which the suite works with the least rights.
+  'conformance/doctor-rights': ({ leastPrivilege }) => leastPrivilege === true,
+  'conformance/doctor-pooled': ({ pooled }) => pooled === true,
   'conformance/grants': ({ leastPrivilege }) => leastPrivilege === true,
   // One of its tests runs in a process of its own, which needs a second connection.
   'e2e/without-notifier': ({ connections }) => connections > 1,
@@ -91,6 +93,11 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/cli': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-options': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-database': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
+  'e2e/cli-doctor': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
+  // These start servers and files of their own, and put them into bad states.
+  'e2e/doctor-{postgres,partitions,replica}': oneOf('postgres-18'),
+  'e2e/doctor-mariadb': all(oneOf('mariadb'), ({ ownServer }) => !ownServer),
+  'e2e/doctor-sqlite': oneOf('sqlite-file'),
   'plans/*': ({ plans }) => plans === true,
 }
 

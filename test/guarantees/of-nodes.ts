@@ -62,6 +62,11 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
     ],
   },
   {
+    promise:
+      'The doctor finds what is wrong with tasks, owners, timers and tables, complains of nothing else, and writes nothing',
+    tests: ['conformance/doctor', 'conformance/doctor-reads'],
+  },
+  {
     promise: 'What has ended is purged once it was kept for its time, state by state, and nothing else',
     tests: [
       'conformance/ages',

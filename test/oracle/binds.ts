@@ -29,7 +29,9 @@ export function bindErrors({ text, binds, options }: Recorded): string[] {
   if (bindInfoList.length !== binds.length) errors.push(`${bindInfoList.length} places for ${binds.length} values`)
   if (bindInfoList.some(({ bindName, isReturnBind }, index) => bindName !== String(index + 1) || isReturnBind))
     errors.push(`places are ${bindInfoList.map(({ bindName }) => bindName).join(', ')}`)
-  if (!(prepared.isQuery || prepared.isDml || prepared.isPlSql || prepared.isDdl)) errors.push('is no statement')
+  // The driver sends what it does not know as it is.
+  const isSent = text === 'set transaction read only'
+  if (!(prepared.isQuery || prepared.isDml || prepared.isPlSql || prepared.isDdl || isSent)) errors.push('is no statement')
   return [...errors, ...optionErrors(prepared, text, options)]
 }
 

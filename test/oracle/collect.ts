@@ -88,4 +88,16 @@ function watched(dialect: Dialect, called: Set<string>): Dialect {
   return watch(dialect) as Dialect
 }
 
-const groups = new Set(['schema', 'expr', 'paths', 'writes', 'locks', 'claims', 'repair', 'topics', 'plans', 'session'])
+const groups = new Set([
+  'schema',
+  'expr',
+  'paths',
+  'writes',
+  'locks',
+  'claims',
+  'repair',
+  'topics',
+  'plans',
+  'session',
+  'examination',
+])

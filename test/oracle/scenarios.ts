@@ -16,6 +16,7 @@ import type { SqlTaskRepository } from '@taskstream/task-sql'
 import type { OracledbConnection } from '@taskstream/task-sql/oracledb'
 import { toLease } from '../../packages/task-sql/src/core/lease.ts'
 import type { Way } from '../../packages/task-sql/src/core/lease.ts'
+import { examinationScenarios } from './examination-scenarios.ts'
 import { periodicScenarios } from './periodic-scenarios.ts'
 import type { Scene } from './recording.ts'
 
@@ -339,4 +340,5 @@ export const scenarios: readonly Scenario[] = [
   ...looks(),
   ...keeping(),
   ...periodicScenarios(),
+  ...examinationScenarios(),
 ]

@@ -9,6 +9,8 @@ import type {
   TopicStatements,
   Writes,
 } from './dialect.ts'
+import { commonExamination } from './examination.ts'
+import type { Examination } from './examination.ts'
 import { nothing, raw, sql } from './statement.ts'
 import { states } from './states.ts'
 
@@ -22,6 +24,7 @@ export interface DialectParts extends Pick<Dialect, 'tables' | 'schema' | 'locks
   readonly topics?: Partial<TopicStatements>
   readonly plans?: Plans
   readonly session?: Partial<SessionStatements>
+  readonly examination?: Partial<Examination>
 }
 
 /** What most engines say alike. */
@@ -40,7 +43,18 @@ type Optional<Type, Names extends keyof Type> = Omit<Type, Names> & Partial<Pick
  * @example
  * const dialect = defineDialect({ tables, schema, expr, paths, writes, locks, claims, classify: () => undefined })
  */
-export function defineDialect({ expr, paths, writes, claims, repair, topics, plans, session, ...parts }: DialectParts): Dialect {
+export function defineDialect({
+  expr,
+  paths,
+  writes,
+  claims,
+  repair,
+  topics,
+  plans,
+  session,
+  examination,
+  ...parts
+}: DialectParts): Dialect {
   return {
     ...parts,
     expr: { ...commonExpressions, ...expr },
@@ -51,6 +65,7 @@ export function defineDialect({ expr, paths, writes, claims, repair, topics, pla
     topics: { open: () => [], close: () => [], notify: () => [], wake: () => [], ...topics },
     plans: plans ?? anyPlan,
     session: { analyze: [], limitStatements: () => [], ...session },
+    examination: { ...commonExamination, ...examination },
   }
 }
 

@@ -12,6 +12,7 @@ import type {
   TaskInsertion,
 } from './requests.ts'
 import type { CoordinationStatements } from './coordination-statements.ts'
+import type { Examination } from './examination.ts'
 import type { SqlValue, Statement } from './statement.ts'
 import type { Row, Verb } from './verb.ts'
 
@@ -33,6 +34,7 @@ export interface Dialect {
   readonly session: SessionStatements
   /** Absent if nodes cannot coordinate on this database. */
   readonly coordination?: CoordinationStatements
+  readonly examination: Examination
   /** The `TaskError` for a driver's error; undefined for an error that callers need not tell apart. */
   classify(error: unknown): TaskError | undefined
 }

@@ -4,6 +4,7 @@ import { limit } from '../shared/row-locks.ts'
 import { blockedUntilMs } from '../../core/blocked.ts'
 import type { Dialect, OpenState } from '../../core/dialect.ts'
 import { mysqlCoordination } from './coordination.ts'
+import { mysqlExamination } from './examination.ts'
 import { mysqlMigrations, mysqlTables, tableIn } from './schema.ts'
 import type { MysqlTables } from './schema.ts'
 import { transactionScript } from '../shared/script.ts'
@@ -145,6 +146,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
       open: (topic, keyed) => (keyed ? openStripes(tables, topic) : []),
       close: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
     },
+    examination: mysqlExamination(tables, schema, variant),
     coordination: mysqlCoordination(tableIn(database), schema, variant),
     // `refresh` does nothing: it would end the caller's transaction, and InnoDB renews statistics by itself.
     classify: classifyMysqlError,

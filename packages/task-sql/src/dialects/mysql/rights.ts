@@ -1,5 +1,8 @@
 /** Errors for missing rights on MariaDB and MySQL, which say what to grant. */
 import { TaskError } from '@taskstream/task-api'
+import { raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import type { MysqlTables } from './schema.ts'
 
 /** "SELECT, INSERT command denied to user 'shop'@'10.0.0.1' for table `app`.`task`"; MySQL leaves the database out, and says 'task'. */
 const denied = /^(.+) command denied to user (\S+) for (?:table|column '[^']*' in table) (\S+)$/
@@ -29,4 +32,22 @@ export function permissionDenied(error: Error, errno: number): TaskError {
     { errno },
     because,
   )
+}
+
+/** Statements that need the rights which docs/guides/grants.md grants to a working user, one by one. None of them changes a row. */
+export function rightsOfWorker({ migration, sequence, ...tables }: MysqlTables): readonly Statement[] {
+  const { task, topic, owner, lane, activation, periodic, dependency, limit, slot, turn, result, attempt } = tables
+  const every = [task, owner, lane, activation, periodic, dependency, limit, slot]
+  const unchanged = [topic, turn, result, attempt]
+  const none = raw('where 1 = 0')
+  return [
+    sql`select 1 from ${migration} ${none}`,
+    ...[...every, ...unchanged].flatMap((table) => [
+      sql`select 1 from ${table} ${none}`,
+      sql`insert into ${table} select * from ${table} ${none}`,
+      sql`delete from ${table} ${none}`,
+    ]),
+    ...every.map((table) => sql`update ${table} set ${raw(table === owner ? 'name = name' : 'topic = topic')} ${none}`),
+    sql`insert into ${sequence} select * from ${sequence} ${none}`,
+  ]
 }

@@ -8,6 +8,8 @@ import type { Statement } from '../../core/statement.ts'
 import type { Row, Verb } from '../../core/verb.ts'
 import { sequenceBehind } from '../shared/sequence-behind.ts'
 import { isTaken } from './errors.ts'
+import { mariadbExamination, mysqlExamination } from './examination-variants.ts'
+import type { MysqlExaminationVariant } from './examination-variants.ts'
 import { advanceMariadbSequence } from './repair.ts'
 import type { MysqlDefinitions, MysqlTables } from './schema.ts'
 import { rows, table } from './values.ts'
@@ -33,6 +35,7 @@ export interface MysqlVariant {
   advanceSequence(tables: MysqlTables): Verb<Repair['sequence']>
   /** The variable of a session that says for how many seconds its transaction may idle. */
   readonly idleSetting: string
+  readonly examination: MysqlExaminationVariant
 }
 
 export const mariadbVariant: MysqlVariant = {
@@ -65,6 +68,7 @@ export const mariadbVariant: MysqlVariant = {
   locksChecked: checkGalera,
   advanceSequence: advanceMariadbSequence,
   idleSetting: 'idle_transaction_timeout',
+  examination: mariadbExamination,
 }
 
 export const mysqlVariant: MysqlVariant = {
@@ -117,6 +121,7 @@ export const mysqlVariant: MysqlVariant = {
   },
   // MySQL ends any connection that idles, whether a transaction is open or not.
   idleSetting: 'wait_timeout',
+  examination: mysqlExamination,
 }
 
 function skipping(mode: Selection['locked']): string {

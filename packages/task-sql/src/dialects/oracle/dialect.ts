@@ -11,6 +11,7 @@ import type { Verb } from '../../core/verb.ts'
 import { claimByKey } from '../shared/claim-by-key.ts'
 import { openMissing } from '../shared/lock-stripes.ts'
 import { classifyOracleError } from './errors.ts'
+import { oracleExamination } from './examination.ts'
 import { openStripes, lockStripes } from './lock-stripes.ts'
 import { keysOf, table } from './values.ts'
 import { advanceOracleSequence } from './repair.ts'
@@ -117,6 +118,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
       open: (topic, keyed) => (keyed ? openStripes(tables, topic) : []),
       close: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
     },
+    examination: oracleExamination(),
     // `refresh` does nothing: DBMS_STATS would commit the caller's transaction, and Oracle gathers statistics by itself.
     classify: classifyOracleError,
   })

@@ -20,6 +20,7 @@ import { blockedUntil } from '../../core/blocked.ts'
 import { postgresOverview } from './overview.ts'
 import { postgresRepair } from './repair.ts'
 import { postgresRights } from './rights.ts'
+import { postgresExamination } from './examination/examination.ts'
 import { postgresClaim } from './claim.ts'
 import { lockedHere } from './row-locks.ts'
 import { planSize } from './plan-size.ts'
@@ -173,6 +174,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
         sql`select from pg_catalog.set_config('statement_timeout', ${String(timeoutMs)}, true) where pg_catalog.current_setting('statement_timeout') = '0'`,
       ],
     },
+    examination: postgresExamination(tables),
     coordination: postgresCoordination(checkedName('coordinationSchema', options.coordinationSchema ?? 'public')),
     classify: (error) => classifyPostgresError(error, schema),
   })

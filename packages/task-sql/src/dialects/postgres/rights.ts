@@ -8,7 +8,7 @@ import type { Statement } from '../../core/statement.ts'
 const rows = 'select, insert, update, delete on'
 
 /** The rights that docs/guides/grants.md grants to a working user, by the object's name in messages of PostgreSQL. */
-const needs: Readonly<Record<string, string>> = {
+export const needs: Readonly<Record<string, string>> = {
   task: rows,
   task_topic: rows,
   task_owner: rows,
@@ -146,4 +146,26 @@ export function postgresRights(tables: PostgresTables): Pick<SessionStatements, 
       raw(`analyze ${taskName}`),
     ],
   }
+}
+
+/** Selects each right of a working user that this user lacks, as it would be granted. */
+export function missingRights({ schema }: Pick<PostgresTables, 'schema'>): Statement {
+  // Nobody works with the view for people.
+  const parts = Object.entries(needs)
+    .filter(([name]) => name !== 'task_pretty')
+    .flatMap(([name, right]) => {
+      const [, privileges = '', kind = ''] = /^(.*) on ?(.*)$/.exec(right) ?? []
+      return privileges.split(', ').map((privilege) => [name, privilege, kind] as const)
+    })
+  return sql`
+    select r.value ->> 1 || ' on ' || case r.value ->> 2 when '' then '' else (r.value ->> 2) || ' ' end || x.name as needed, 1 as value
+      from pg_catalog.json_array_elements(${JSON.stringify(parts)}::json) r (value),
+           lateral (select pg_catalog.format('%s.%I', ${schema}::text, r.value ->> 0)
+                             || case r.value ->> 2 when 'function' then '(text)' else '' end as name) x
+     where case
+             when r.value ->> 2 = 'function' then not pg_catalog.has_function_privilege(pg_catalog.to_regprocedure(x.name), r.value ->> 1)
+             when r.value ->> 2 = 'sequence' then not pg_catalog.has_sequence_privilege(pg_catalog.to_regclass(x.name), r.value ->> 1)
+             else not pg_catalog.has_table_privilege(pg_catalog.to_regclass(x.name), r.value ->> 1)
+           end
+     order by needed`
 }

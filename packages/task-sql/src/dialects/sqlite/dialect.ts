@@ -11,6 +11,7 @@ import { limit, rowLocks } from '../shared/row-locks.ts'
 import { migrationTable } from '../shared/migration-table.ts'
 import { transactionScript } from '../shared/script.ts'
 import { sqliteCoordination } from './coordination.ts'
+import { sqliteExamination } from './examination.ts'
 import { sqliteMigrations } from './schema.ts'
 import { classifySqliteError } from './errors.ts'
 import { states } from '../../core/states.ts'
@@ -117,6 +118,7 @@ export function sqlite(): Dialect {
     },
     session: { analyze: [raw('analyze')] },
     coordination: sqliteCoordination,
+    examination: sqliteExamination,
     classify: classifySqliteError,
   })
 }

@@ -10,11 +10,17 @@ const codes: Readonly<Record<string, number>> = {
   SQLITE_READONLY: 8,
   SQLITE_INTERRUPT: 9,
   SQLITE_IOERR: 10,
+  SQLITE_CORRUPT: 11,
   SQLITE_FULL: 13,
   SQLITE_CANTOPEN: 14,
   SQLITE_PROTOCOL: 15,
   SQLITE_AUTH: 23,
   SQLITE_NOTADB: 26,
+}
+
+/** Whether the file is damaged: SQLITE_CORRUPT. */
+export function isDamaged(error: unknown): boolean {
+  return error instanceof Error && codeOf(error) === codes['SQLITE_CORRUPT']
 }
 
 /** The `TaskError` for an error of SQLite that callers should tell apart. The error may be the cause of another one that a library throws. */

@@ -1,0 +1,42 @@
+import { TaskError } from '@taskstream/task-api'
+import type { Dialect } from '../../core/dialect.ts'
+import type { Look, LookOptions, Looks } from '../../core/examination.ts'
+import { sql } from '../../core/statement.ts'
+import type { Row, Verb } from '../../core/verb.ts'
+import { taskLooks } from './tasks.ts'
+
+/** Every look at this database. */
+export function looksOf(dialect: Dialect): Looks {
+  return { ...taskLooks(dialect), ...dialect.examination.looks }
+}
+
+/**
+ * Makes a look, in a transaction of its own, which only reads.
+ *
+ * @param limitMs how long the look may take. Undefined: as long as it takes
+ * @throws TaskError DATABASE_BUSY if it would take longer; PERMISSION_DENIED
+ */
+export function* makeLook(
+  { examination }: Pick<Dialect, 'examination'>,
+  look: Look,
+  options: LookOptions,
+  limitMs: number | undefined,
+): Verb<readonly Row[]> {
+  for (const statement of examination.begin(limitMs ?? 0)) yield statement
+  const verb = look.read(options)
+  if (limitMs === undefined) return yield* verb
+  const end = performance.now() + limitMs
+  let step = verb.next()
+  while (!step.done) {
+    if (performance.now() > end)
+      throw new TaskError('DATABASE_BUSY', `It took longer than ${limitMs} ms`, { shortOf: 'time', limitMs })
+    step = verb.next(yield examination.limited(step.value, limitMs))
+  }
+  return step.value
+}
+
+/** The time by the database's clock, in epoch milliseconds. */
+export function* databaseTime({ expr, examination }: Dialect, now: number | null): Verb<number> {
+  const [row] = yield sql`select ${expr.epochMs(expr.now(now))} as now ${examination.oneRow}`
+  return Number(row?.['now'])
+}

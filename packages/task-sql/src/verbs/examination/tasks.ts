@@ -1,0 +1,181 @@
+/** Looks at tasks, topics, owners and timers: they are the same on every engine. */
+import { pollConditions } from '@taskstream/task-api'
+import type { PollCondition } from '@taskstream/task-api'
+import type { Dialect } from '../../core/dialect.ts'
+import type { Look, LookOptions, Looks } from '../../core/examination.ts'
+import { stages, states } from '../../core/states.ts'
+import { raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
+import { blockedUntil } from '../../core/blocked.ts'
+import { toNumber } from '../../core/task-row.ts'
+import { toTopicMode } from '../../core/topic-mode.ts'
+import type { Row, Verb } from '../../core/verb.ts'
+
+/** How many topics, owners and timers are looked at. */
+const most = 100
+/** How many tasks of a topic are looked at. */
+const mostTasks = 100
+/** How many held tasks are looked at. */
+const mostHeld = 1_000
+
+export function taskLooks(dialect: Dialect): Looks {
+  return {
+    paused: reading(dialect, paused),
+    overdue: reading(dialect, overdue),
+    'owner-silent': reading(dialect, ownerSilent),
+    'timer-overdue': reading(dialect, timerOverdue),
+    'retry-endless': reading(dialect, retryEndless),
+    'identifier-blocked': reading(dialect, identifierBlocked),
+  }
+}
+
+function reading(dialect: Dialect, read: (dialect: Dialect, options: LookOptions) => Verb<readonly Row[]>): Look {
+  return { read: (options) => read(dialect, options) }
+}
+
+/** Milliseconds since an instant of a time column. */
+function since({ expr }: Dialect, { now }: LookOptions, column: Statement): Statement {
+  return sql`${expr.epochMs(expr.now(now))} - ${expr.epochMs(column)}`
+}
+
+/** Topics that somebody has paused and that have ready tasks. */
+function* paused(dialect: Dialect, options: LookOptions): Verb<readonly Row[]> {
+  const { tables, expr, claims } = dialect
+  return yield sql`
+    select x.topic, x.value
+      from (select p.topic, ${since(dialect, options, raw('a.changed'))} as value, ${claims.oldestReady} as oldest
+              from ${tables.topic} p
+              join ${tables.activation} a on a.topic = p.topic
+             where a.active = ${expr.false}) x
+     where x.oldest is not null
+     order by x.value desc
+     ${expr.limit(raw(String(most)))}`
+}
+
+/** The delayed task of each topic that has been due for longest. Nobody promotes the tasks of a paused topic, which has a look of its own. */
+function* overdue(dialect: Dialect, options: LookOptions): Verb<readonly Row[]> {
+  const { tables, expr } = dialect
+  return yield sql`
+    select x.topic, ${since(dialect, options, raw('x.due'))} as value
+      from (select p.topic,
+                   (select t.due
+                      from ${tables.task} t
+                     where t.topic = p.topic and t.due is not null
+                     order by t.due
+                     ${expr.limit(raw('1'))}) as due
+              from ${tables.topic} p
+             where not exists (select 1 from ${tables.activation} a where a.topic = p.topic and a.active = ${expr.false})) x
+     where x.due < ${blockedUntil(expr)}
+     order by x.due
+     ${expr.limit(raw(String(most)))}`
+}
+
+/** Owners that hold tasks and have sent no heartbeat within their lease. `value` is the silence in leases. */
+function* ownerSilent(dialect: Dialect, options: LookOptions): Verb<readonly Row[]> {
+  const { tables, expr, claims, paths } = dialect
+  const deadline = expr.plusMs(expr.now(options.now), sql`${-options.leaseMs}`)
+  const held = yield claims.claimedBy(
+    (owner) => sql`not exists (select 1 from ${tables.owner} o where o.owner = ${owner} and o.heartbeat >= ${deadline})`,
+    mostHeld,
+    'read',
+  )
+  const rows: Row[] = []
+  // For an owner that is no longer registered, the start of its task stands for the heartbeat.
+  for (const { owner, topic, sequence } of onePerOwner(held)) {
+    const [found] = yield sql`
+      select ${since(dialect, options, raw('coalesce(o.heartbeat, t.started)'))} as silent
+        from ${tables.task} t
+        left join ${tables.owner} o on o.owner = t.owner
+       where ${paths.byKey(sql`${String(topic)}`, sql`${toNumber(sequence)}`)} and t.owner = ${String(owner)}`
+    if (found) rows.push({ owner, topic, sequence, value: Number(found['silent']) / options.leaseMs })
+  }
+  return rows
+}
+
+function onePerOwner(held: readonly Row[]): readonly Row[] {
+  return [...new Map(held.map((row) => [row['owner'], row])).values()].slice(0, most)
+}
+
+function* timerOverdue(dialect: Dialect, options: LookOptions): Verb<readonly Row[]> {
+  const { tables, expr } = dialect
+  return yield sql`
+    select t.scope, t.id, ${since(dialect, options, raw('t.due'))} as value
+      from ${tables.periodic} t
+     where t.due is not null
+     order by t.due
+     ${expr.limit(raw(String(most)))}`
+}
+
+/** Tasks among the newest attempts of each topic that are still open. `value` is their tries. */
+function* retryEndless({ tables, expr, paths }: Dialect): Verb<readonly Row[]> {
+  const topics = yield sql`
+    select x.topic
+      from (select p.topic, (select max(t.ended) from ${tables.attempt} t where t.topic = p.topic) as ended from ${tables.topic} p) x
+     where x.ended is not null
+     order by x.ended desc
+     ${expr.limit(raw(String(most)))}`
+  const found: Row[] = []
+  for (const { topic } of topics) {
+    const [row] = yield sql`
+      select t.sequence, t.tries as value
+        from (select a.sequence
+                from ${tables.attempt} a
+               where a.topic = ${String(topic)}
+               order by a.ended desc
+               ${expr.limit(raw(String(mostTasks)))}) r
+       cross join ${tables.task} t
+       where ${paths.byKey(sql`${String(topic)}`, raw('r.sequence'))}
+         and (t.state in (${states.active}, ${states.ready}) or t.state = ${states.suspended} and t.due is not null)
+       order by t.tries desc
+       ${expr.limit(raw('1'))}`
+    if (row) found.push({ topic, ...row })
+  }
+  return found.toSorted((left, right) => Number(right['value']) - Number(left['value']))
+}
+
+/** The blocking classes that keep later tasks of the identifier waiting until somebody acts. */
+const lasting: Readonly<Record<PollCondition, readonly Statement[]>> = {
+  none: [],
+  'singular-by-identifier': [],
+  'singular-by-identifier-suspend-on-failure': [stages.failed],
+  'singular-by-identifier-suspend-until-success': [stages.failed, stages.suspended],
+}
+
+/** The first ready tasks of topics with a condition which an earlier task blocks that failed or is suspended. */
+function* identifierBlocked(dialect: Dialect, options: LookOptions): Verb<readonly Row[]> {
+  const { tables, expr, claims, paths } = dialect
+  const first = pollConditions.findIndex((condition) => lasting[condition].length > 0)
+  const topics = yield sql`
+    select p.topic, p.ordering, ${raw(`p.${expr.conditionColumn}`)} as polled_if
+      from ${tables.topic} p
+     where ${raw(`p.${expr.conditionColumn}`)} >= ${raw(String(first))}
+     order by p.topic
+     ${expr.limit(raw(String(most)))}`
+  const found: Row[] = []
+  for (const { topic, ordering, polled_if } of topics) {
+    const name = String(topic)
+    const { order, condition } = toTopicMode(ordering, polled_if)
+    const ready = (yield claims.firstReady(name, mostTasks)).map(({ sequence }) => toNumber(sequence))
+    if (ready.length === 0) continue
+    const earlier = raw(order === 'lifo' ? 'b.sequence > t.sequence' : 'b.sequence < t.sequence')
+    for (const stage of lasting[condition]) {
+      const blocker = sql`
+        (select min(b.sequence)
+           from ${paths.identified('b')}
+          where b.topic = ${name} and b.identifier = t.identifier and b.stage = ${stage} and ${earlier})`
+      const blocked = yield sql`
+        select x.blocker, count(*) as waiting
+          from (select ${blocker} as blocker from ${paths.byKeys(name, ready)}) x
+         where x.blocker is not null
+         group by x.blocker`
+      for (const row of blocked) {
+        const [task] = yield sql`
+          select t.sequence, t.identifier, ${since(dialect, options, raw('coalesce(t.completed, t.created)'))} as value
+            from ${tables.task} t
+           where ${paths.byKey(sql`${name}`, sql`${toNumber(row['blocker'])}`)}`
+        if (task) found.push({ topic, ...task, waiting: row['waiting'] })
+      }
+    }
+  }
+  return found.toSorted((left, right) => Number(right['value']) - Number(left['value']))
+}
