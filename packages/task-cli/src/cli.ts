@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander'
 import { addActivation } from './commands/activation.ts'
 import { addCancel } from './commands/cancel.ts'
 import { addCount } from './commands/count.ts'
+import { addDoctor } from './commands/doctor.ts'
 import { addLimits } from './commands/limits.ts'
 import { addLs } from './commands/ls.ts'
 import { addMigrate } from './commands/migrate.ts'
@@ -45,6 +46,7 @@ for (const add of [
   addReschedule,
   addLimits,
   addRepair,
+  addDoctor,
   addActivation,
   addPeriodic,
   addTimer,

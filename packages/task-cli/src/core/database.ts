@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { TaskError } from '@taskstream/task-api'
-import type { Execution, TransactionSource } from '@taskstream/task-api'
+import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
 import { checkSchema, sqlTaskRepository } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { toLocation } from './location.ts'
@@ -13,6 +13,8 @@ export interface Database extends AsyncDisposable {
   readonly transactions: TransactionSource<AnyTransaction>
   /** Runs transactions that only read. They do not wait for writers. */
   readonly reading: TransactionSource<AnyTransaction>
+  /** The notifier that a node of this address would have. */
+  readonly notifier?: TaskNotifier
 }
 
 export interface DatabaseOptions {
@@ -52,7 +54,7 @@ export async function connect(
 }
 
 async function openPostgres(url: string, schema: string | undefined): Promise<Database> {
-  const { fromPg, pgTransactions, postgres } = await import('@taskstream/task-sql/pg')
+  const { fromPg, pgListener, pgTransactions, postgres } = await import('@taskstream/task-sql/pg')
   // The driver belongs to the user, and its types are not installed here. The type below has what the repository needs.
   const name: string = 'pg'
   const { default: pg } = (await import(name).catch((cause: unknown) => {
@@ -62,15 +64,18 @@ async function openPostgres(url: string, schema: string | undefined): Promise<Da
       Pool: new (
         options: object,
       ) => Parameters<typeof pgTransactions>[0] & { end(): Promise<void>; on(event: 'error', listener: () => void): void }
+      Client: new (options: object) => ReturnType<Extract<Parameters<typeof pgListener>[0], () => unknown>>
     }
   }
   const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 10_000 })
   pool.on('error', () => {})
   const transactions = pgTransactions(pool) as Database['transactions']
+  const named = schema === undefined ? {} : { schema }
   return {
-    tasks: sqlTaskRepository({ dialect: postgres(schema === undefined ? {} : { schema }), adapter: fromPg }) as Database['tasks'],
+    tasks: sqlTaskRepository({ dialect: postgres(named), adapter: fromPg }) as Database['tasks'],
     transactions,
     reading: transactions,
+    notifier: pgListener(() => new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 }), named),
     [Symbol.asyncDispose]: () => pool.end(),
   }
 }

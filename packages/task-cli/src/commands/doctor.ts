@@ -1,0 +1,88 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { isTaskError } from '@taskstream/task-api'
+import { bundleOf, examine, isAtLeast, unreachable } from '@taskstream/task-operations'
+import type { Finding } from '@taskstream/task-operations'
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { connect } from '../core/database.ts'
+import { integer, withCommon } from '../core/options.ts'
+import type { CommonOptions } from '../core/options.ts'
+import { printJson, printTable } from '../core/output.ts'
+
+interface DoctorOptions extends CommonOptions {
+  readonly deep?: boolean
+  readonly failOn: 'warn' | 'crit'
+  readonly leaseMs: number
+  readonly bundle?: string
+}
+
+/** The exit code if something is wrong. */
+const bad = 4
+/** The exit code if the database cannot be reached: EX_TEMPFAIL of sysexits(3). */
+const unreached = 75
+
+export function addDoctor(program: Command): void {
+  withCommon(
+    program
+      .command('doctor')
+      .description('examine the database and the tasks in it; writes nothing, and runs none of its remedies'),
+  )
+    .option('--deep', 'make checks too that read the whole database')
+    .addOption(new Option('--fail-on <severity>', 'from where on the exit code is 4').choices(['warn', 'crit']).default('warn'))
+    .option('--lease-ms <ms>', 'the lease of your nodes', integer, 30_000)
+    .option('--bundle <file>', 'write the findings, without texts that could name anything of yours, for a report')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 well, 4 something is wrong, 75 the database cannot be reached.
+
+Examples:
+  taskstream doctor
+  taskstream doctor --fail-on crit --json
+  taskstream doctor --deep --bundle report.json`,
+    )
+    .action(async (options: DoctorOptions) => {
+      const findings = await findingsOf(options)
+      if (options.bundle !== undefined)
+        writeFileSync(options.bundle, `${JSON.stringify(toBundle(findings, options), undefined, 2)}\n`)
+      if (options.json) printJson(findings)
+      else print(findings)
+      process.exitCode = exitCodeOf(findings, options)
+    })
+}
+
+async function findingsOf({ deep = false, leaseMs, ...options }: DoctorOptions): Promise<readonly Finding[]> {
+  try {
+    await using database = await connect(options)
+    const { tasks, reading, notifier } = database
+    return await examine({ tasks, transactions: reading, deep, leaseMs, ...(notifier && { notifier }) })
+  } catch (error) {
+    // A file that is missing is as a server that does not answer. A wrong option is an error.
+    if (isTaskError(error) && error.code.startsWith('DATABASE_')) return [unreachable(error)]
+    throw error
+  }
+}
+
+function print(findings: readonly Finding[]): void {
+  printTable(
+    ['check', '', 'measured', 'threshold'],
+    findings.map(({ check, severity, measured, threshold }) => [check, severity, measured, threshold]),
+  )
+  for (const { check, severity, measured, remedy, page } of findings) {
+    if (severity === 'ok' || (severity === 'skipped' && remedy === undefined)) continue
+    console.log(`\n${severity} ${check}: ${measured}`)
+    if (remedy !== undefined) console.log(`  ${remedy}`)
+    if (page !== undefined) console.log(`  docs/${page}`)
+  }
+}
+
+function toBundle(findings: readonly Finding[], { deep = false, leaseMs }: DoctorOptions): object {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+  const versions = { taskstream: version, node: process.versions.node, platform: `${process.platform}-${process.arch}` }
+  return bundleOf(findings, versions, { deep, leaseMs })
+}
+
+function exitCodeOf(findings: readonly Finding[], { failOn }: DoctorOptions): number {
+  if (findings.some(({ check, severity }) => check === 'reachable' && severity === 'crit')) return unreached
+  return findings.some(({ severity }) => isAtLeast(severity, failOn)) ? bad : 0
+}
