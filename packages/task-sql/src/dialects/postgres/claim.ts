@@ -68,42 +68,49 @@ export function postgresClaim(tables: PostgresTables, plans: Plans): Claims['pla
       fastPath.spend(request, rows.length)
       if (isWhole) return { rows, mode: plainMode, ownerKnown: true }
       fastPath.forget(request)
-      return rows.length === 0 ? yield* claimAndLearn(request) : yield* claimMore(request, rows)
+      return yield* claimMore(request, rows)
     }
     return yield* claimAndLearn(request)
   }
 
   function* claimMore(request: ClaimRequest, taken: readonly Row[], spare?: number): Verb<Claim> {
-    const more = yield* claimAndLearn({ ...request, size: request.size - taken.length }, spare)
+    const more = yield* claimAndLearn({ ...request, size: request.size - taken.length }, relisting.has(request.topic), spare)
     return { ...more, rows: [...taken, ...more.rows] }
   }
 
-  function* claimAndLearn(request: ClaimRequest, spare = spareRows, histories = 0): Verb<Claim> {
+  // mutants: equivalent number `histories = 0`, one more or less is as good
+  function* claimAndLearn(
+    request: ClaimRequest,
+    merge = relisting.has(request.topic),
+    spare = spareRows,
+    histories = 0,
+  ): Verb<Claim> {
     const { history, pending } = recall(watermarks, request.topic)
     if (pending)
       replacePending(watermarks, request.topic, pending, yield* advanceByLocks(tables, request.topic, history, pending))
     const known = recall(watermarks, request.topic)
-    const merge = relisting.has(request.topic)
     const rows = yield statementOf(request, known, merge ? spare : undefined)
     const status = rows.find((row) => row['status'] !== null)
+    // mutants: equivalent property literal `ownerKnown: false`, a claim without a mode says that there is no such topic, and nothing else is read
     if (!status) return { rows: [], ownerKnown: false }
     const report = toReport(String(status['status']))
     const { relisted, clean } = report
     if (report.high < lastDrawn(known)) watermarks.delete(request.topic)
     plans.learn(report.extent)
     if (report.history !== known.history) {
+      // mutants: equivalent boundary, one more or less is as good
       if (histories >= manyHistories) throw unsteady()
       yield* checkSequence(tables)
       learn(watermarks, request.topic, known, report)
-      return yield* claimAndLearn(request, spare, histories + 1)
+      return yield* claimAndLearn(request, merge, spare, histories + 1)
     }
     const now = learn(watermarks, request.topic, known, report)
     if (relisted) relisting.add(request.topic)
     else relisting.delete(request.topic)
     // This claim took no tasks, because there are listed rows and it did not merge them: the next one does.
-    if (relisted && !merge) return yield* claimAndLearn(request)
+    if (relisted && !merge) return yield* claimAndLearn(request, true)
     // The transaction has written before, so rows cannot only be locked: its own pushes would look like rows that it has locked.
-    if (request.mayLock && !clean) return yield* claimAndLearn({ ...request, mayLock: false })
+    if (request.mayLock && !clean) return yield* claimAndLearn({ ...request, mayLock: false }, merge)
     const taken = rows.filter((row: Row) => row['status'] === null)
     const last = request.mayLock ? undefined : taken.at(-1)?.['sequence']
     fastPath.learn(request, report, last === undefined ? undefined : toNumber(last))

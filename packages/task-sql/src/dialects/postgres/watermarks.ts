@@ -5,9 +5,9 @@ export interface TopicWatermarks {
   /** The low watermark: no fresh row at or below this sequence is ready, or ever will be. */
   readonly low: number
   /** The pair that is waited for now: once every transaction older than `horizon` has ended, all rows up to `high` are visible. */
-  readonly pending: PendingAdvance | undefined
+  readonly pending?: PendingAdvance | undefined
   /** The latest pair, which is waited for next. */
-  readonly next: PendingAdvance | undefined
+  readonly next?: PendingAdvance | undefined
 }
 
 /** A pair of xid horizon and high watermark, for which the low watermark waits. */
@@ -30,7 +30,8 @@ export interface WatermarkReport {
   readonly advanced: number | undefined
 }
 
-const unknown: TopicWatermarks = { history: '', low: 0, pending: undefined, next: undefined }
+// mutants: equivalent string, no history has this name
+const unknown: TopicWatermarks = { history: '', low: 0 }
 
 export function recall(watermarks: ReadonlyMap<string, TopicWatermarks>, topic: string): TopicWatermarks {
   return watermarks.get(topic) ?? unknown
@@ -38,7 +39,7 @@ export function recall(watermarks: ReadonlyMap<string, TopicWatermarks>, topic: 
 
 /** The last sequence that is known to have been drawn. */
 export function lastDrawn({ low: floor, pending, next }: TopicWatermarks): number {
-  return Math.max(floor, pending?.high ?? 0, next?.high ?? 0)
+  return Math.max(floor, pending?.high ?? floor, next?.high ?? floor)
 }
 
 /** Learns from the report of a poll. Other polls may have reported since that poll was sent. */
@@ -49,9 +50,8 @@ export function learn(
   report: WatermarkReport,
 ): TopicWatermarks {
   const current = recall(watermarks, topic)
-  const known = current.history === report.history ? current : { ...unknown, history: report.history }
-  const advanced =
-    report.advanced !== undefined && known.pending !== undefined && known.pending.horizon === asked.pending?.horizon
+  const known = current.history === report.history ? current : unknown
+  const advanced = report.advanced !== undefined && known.pending?.horizon === asked.pending!.horizon
   const latest =
     report.horizon === undefined ? known.next : { horizon: report.horizon, high: report.high, since: performance.now() }
   const low = Math.max(known.low, report.low, report.advanced ?? 0)
@@ -69,6 +69,6 @@ export function replacePending(
   before: PendingAdvance,
   after: PendingAdvance,
 ): void {
-  const known = watermarks.get(topic)
-  if (known?.pending === before) watermarks.set(topic, { ...known, pending: after })
+  const known = recall(watermarks, topic)
+  if (known.pending === before) watermarks.set(topic, { ...known, pending: after })
 }

@@ -36,7 +36,7 @@ export function* advanceByLocks(
   // Under another history the locks belong to another database or server.
   if (Number(row?.['same']) !== 1) return pending
   const holders = new Set(
-    String(row?.['holders'] ?? '')
+    String(row!['holders'] ?? '')
       .split(' ')
       .filter(Boolean),
   )
