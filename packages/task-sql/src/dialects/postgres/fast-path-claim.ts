@@ -90,6 +90,8 @@ function keyOf({ owner, topic }: ClaimRequest): string {
 function fastPathStatement(tables: PostgresTables, { columns, now }: ClaimRequest, known: Known): Statement {
   const { task, topic, owner, holding, partitioned } = tables
   const own = topicOf(tables, known.topic)
+  // mutants: equivalent condition `partitioned ? known.topic : raw('p.topic')`, a value or a column, it is the same topic
+  // mutants: equivalent condition:true `partitioned ? sql`, all these rows are of the topic
   return sql`
     with start as materialized (
       select p.topic, ${known.floor}::int8 as floor, ${known.size}::int8 as size
