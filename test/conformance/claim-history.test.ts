@@ -57,6 +57,7 @@ describe.skipIf(!canRun)('what a poll has learned', () => {
     await session.rollback()
     await session.begin()
     await fixture.tasks.push(session.transaction, fixture.topic, 'late')
+    await move(100)
     for (let count = 0; count < 3; count++) expect(await watched.poll()).toEqual([])
     await session.commit()
     expect(names(await watched.poll())).toEqual(['late'])
@@ -151,16 +152,33 @@ describe.skipIf(!canRun)('what a poll has learned', () => {
     expect(await codeOf(() => watched.poll())).toBe('TOPIC_UNKNOWN')
   })
 
-  test('is not asked for twice: a poll that took fewer tasks than it has locked takes the rest', async () => {
-    await fixture.push('a', 'b')
-    expect(names(await watched.poll(1))).toEqual(['a'])
+  /** The next claim reports that it has locked one row more than it took. Then these tasks are pushed. */
+  const takesLess = (...pushed: string[]): void =>
     watched.answer('learning', async (rows) => {
-      await fixture.push('c', 'd', 'e')
+      await fixture.push(...pushed)
       return rows.map((row) => {
         const words = typeof row['status'] === 'string' ? row['status'].split(' ') : undefined
         return words ? { ...row, status: words.with(12, String(Number(words[12]) + 1)).join(' ') } : row
       })
     })
+
+  test('is not all that is ready if a poll took fewer tasks than it has locked: it takes the rest', async () => {
+    await fixture.push('a', 'b')
+    expect(names(await watched.poll(1))).toEqual(['a'])
+    takesLess('c', 'd', 'e')
     expect(names(await watched.poll(3))).toEqual(['b', 'c', 'd'])
+  })
+
+  test('is not all that is ready if a poll that only locks took fewer: the next one takes the rest, unless it took none', async () => {
+    const lock = async (): Promise<string[]> => {
+      await session.begin()
+      return names(await watched.tasks.poll(session.transaction, fixture.topic, { size: 3, hold: 'transaction' }))
+    }
+    expect(await watched.poll()).toEqual([])
+    takesLess('a')
+    expect(await lock()).toEqual(['a'])
+    await session.rollback()
+    takesLess('b')
+    expect(await lock()).toEqual(['a'])
   })
 })

@@ -211,6 +211,15 @@ describe.skipIf(!canRun)('a fast-path claim', () => {
     expect(await watched.kinds()).toEqual(['fast'])
   })
 
+  test('is tried in the chunk of the last task that was taken', async () => {
+    await push('a', size - 1)
+    await push('b', size)
+    const held = await watched.poll()
+    expect(names(held)).toEqual(['a', 'b'])
+    await watched.passes(base + size)
+    expect(await watched.kinds()).toEqual(['fast'])
+  })
+
   test('is not tried if later sequences than those of its chunk were drawn when it was learned', async () => {
     watched = await watchClaims(fixture)
     await push('a', size - 5)

@@ -108,7 +108,7 @@ export function postgresClaim(tables: PostgresTables, plans: Plans): Claims['pla
     if (relisted) relisting.add(request.topic)
     else relisting.delete(request.topic)
     // This claim took no tasks, because there are listed rows and it did not merge them: the next one does.
-    if (relisted && !merge) return yield* claimAndLearn(request, true)
+    if (relisted && !merge) return yield* claimAndLearn(request, true, spare)
     // The transaction has written before, so rows cannot only be locked: its own pushes would look like rows that it has locked.
     if (request.mayLock && !clean) return yield* claimAndLearn({ ...request, mayLock: false }, merge)
     const taken = rows.filter((row: Row) => row['status'] === null)
@@ -148,6 +148,7 @@ function unsteady(): TaskError {
 
 /** Persists a topic's low watermark. If another transaction has locked the topic's row, that one is persisting a watermark already. */
 function persistLowWatermark(tables: PostgresTables, topic: string, { history, low: floor }: TopicWatermarks): Statement {
+  // mutants: equivalent sql-boundary `p.floor < ${floor}::int8`, the same number would be written
   return sql`
     update ${tables.topic} p
        set floor = ${floor}::int8
