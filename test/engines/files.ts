@@ -73,6 +73,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'faults/restored': oneOf('sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-given', 'postgres-15', 'mariadb'),
   // The laboratory starts the servers that it crashes.
   'faults/laboratory': oneOf('sqlite-file', 'postgres-18', 'mariadb'),
+  // This is about its checker, for which one engine is enough.
+  'faults/laboratory-fence': oneOf('postgres-18'),
 
   'conformance/drivers': ({ sealed, partitioned, family }) => !sealed && !partitioned && family !== 'oracle',
   'conformance/lost-connection': ({ sealed, partitioned, family, connections }) =>

@@ -1,5 +1,4 @@
 /** `npm run laboratory`, as part of every test run: see ../laboratory/run.ts. It starts servers of its own, because it crashes them. */
-import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { timelineText } from '../laboratory/checker/timeline.ts'
 import { shrink } from '../laboratory/checker/shrink.ts'
@@ -30,20 +29,4 @@ describe.skipIf(!canRun)(`processes in the laboratory (${seconds} s, seed ${seed
       if (isWhole) expect(never, 'kinds of faults that never came about').toEqual([])
     },
   )
-})
-
-// One engine is enough: this is about the checker.
-describe.skipIf(!canRun || engine !== 'postgres' || !isWhole)('a product that completes what it does not hold', () => {
-  test('is caught in the laboratory', { timeout: 600_000 }, async () => {
-    const { violations, folder } = await runLaboratory({
-      engine,
-      seconds: 40,
-      seed,
-      isWhole: false,
-      without: 'whoever completes need not hold',
-    })
-    // Histories of failures are kept, and this one was asked for.
-    if (folder !== undefined) rmSync(folder, { recursive: true })
-    expect(violations.map(({ rule }) => rule)).toContain('effects')
-  })
 })
