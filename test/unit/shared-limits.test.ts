@@ -57,6 +57,16 @@ describe('a process that takes slots', () => {
     expect(shared.asked).toHaveLength(2)
   })
 
+  test('wants none any more when it leaves, though it had got none', async () => {
+    const shared = sharing()
+    shared.free = 0
+    expect(await shared.limits.room(0, 5)).toBe(0)
+    await shared.limits.leave(() => 0)
+    expect(shared.asked.at(-1)).toEqual({ held: 0, wanted: 0 })
+    await shared.limits.leave(() => 0)
+    expect(shared.asked).toHaveLength(2)
+  })
+
   test('gives nothing back that a loop uses which was started meanwhile', async () => {
     const shared = sharing()
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -112,7 +112,7 @@ export class SharedLimits<Transaction> {
   }
 
   /**
-   * Gives back all slots but those of tasks that are still held.
+   * Gives back all slots but those of tasks that are still held, and wants no more: none are kept for it.
    *
    * @param held how many those are, asked when it is this question's turn; undefined if a loop uses the slots again
    * @throws the error of the database
@@ -120,7 +120,7 @@ export class SharedLimits<Transaction> {
   leave(held: () => number | undefined): Promise<void> {
     return this.#inTurn(async () => {
       const still = held()
-      if (still !== undefined && (this.#unsure || this.#slots > still)) await this.#take(still, still)
+      if (still !== undefined && (this.#unsure || Math.max(this.#slots, this.#wanted) > still)) await this.#take(still, still)
     })
   }
 
