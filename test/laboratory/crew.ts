@@ -23,6 +23,8 @@ export interface Member {
   /** Whether it stands still. */
   isStill: boolean
   owner: string | undefined
+  /** Whether nobody kills or stops it before the end, so that it can be seen whether it grows. */
+  readonly isLasting: boolean
   readonly ended: Promise<unknown>
 }
 
@@ -42,6 +44,8 @@ export class Crew implements AsyncDisposable {
   readonly members: Set<Member> = new Set()
   /** Processes that did not end by themselves when they were stopped. */
   leaks = 0
+  /** Owners that have ended. */
+  readonly gone: Set<string> = new Set()
   /** Where the server listens. */
   #target: string
   readonly #options: CrewOptions
@@ -61,7 +65,7 @@ export class Crew implements AsyncDisposable {
   }
 
   /** Starts a process, and does not wait until it works. @param clockMs how far its clock is off */
-  async start(role: Role, clockMs = 0): Promise<Member> {
+  async start(role: Role, clockMs = 0, isLasting = false): Promise<Member> {
     const { location, folder, history, random, without } = this.#options
     const name = `${role} ${++this.#born}`
     const proxy = /^\w+:\/\//.test(location.at) ? await openProxy(this.#target) : undefined
@@ -75,7 +79,7 @@ export class Crew implements AsyncDisposable {
       ...(without !== undefined && { without }),
     }
     const child = fork(new URL(`actors/${role}.ts`, import.meta.url), [JSON.stringify(orders)], {
-      execArgv: ['--conditions=@taskstream/source', '--import', new URL('clock.ts', import.meta.url).href],
+      execArgv: ['--expose-gc', '--conditions=@taskstream/source', '--import', new URL('clock.ts', import.meta.url).href],
       env: { ...process.env, LABORATORY_CLOCK_MS: String(clockMs) },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
@@ -91,6 +95,7 @@ export class Crew implements AsyncDisposable {
       isAsked: false,
       isStill: false,
       owner: undefined,
+      isLasting,
       ended,
     }
     this.members.add(member)
@@ -100,6 +105,7 @@ export class Crew implements AsyncDisposable {
     })
     child.once('close', (code, signal) => {
       this.members.delete(member)
+      if (member.owner !== undefined) this.gone.add(member.owner)
       const how = signal ?? `code ${code}${code === 0 ? '' : `: ${errors}`}`
       history.say({ verb: 'end', asked: member.isAsked && (signal !== null || code === 0), how }, name)
       void proxy?.[Symbol.asyncDispose]()
@@ -109,8 +115,18 @@ export class Crew implements AsyncDisposable {
 
   /** A working process that nobody has anything to do with, of some role or of any. */
   any(...roles: readonly Role[]): Member | undefined {
+    return this.#pick(roles, () => true)
+  }
+
+  /** The same, if others may follow it. */
+  anyToEnd(...roles: readonly Role[]): Member | undefined {
+    return this.#pick(roles, ({ isLasting }) => !isLasting)
+  }
+
+  #pick(roles: readonly Role[], is: (member: Member) => boolean): Member | undefined {
     const free = [...this.members].filter(
-      ({ role, isReady, isAsked, isStill }) => isReady && !isAsked && !isStill && (roles.length === 0 || roles.includes(role)),
+      (member) =>
+        member.isReady && !member.isAsked && !member.isStill && (roles.length === 0 || roles.includes(member.role)) && is(member),
     )
     return free[Math.floor(this.#options.random() * free.length)]
   }
@@ -139,16 +155,26 @@ export class Crew implements AsyncDisposable {
     await leaked
   }
 
+  /** Waits until every process works, and has each write down what it uses. */
+  async sample(): Promise<void> {
+    await Promise.all(
+      [...this.members].map(async (member) => {
+        await this.#untilReady(member)
+        await ask(member, 'sample')
+      }),
+    )
+  }
+
+  async #untilReady(member: Member): Promise<void> {
+    while (!member.isReady && this.members.has(member)) await delay(50)
+  }
+
   /** Tells processes to push no more, and waits until they do not. Those that start later push nothing. */
   async rest(role: Role): Promise<void> {
     this.#rate = 0
     const rest = async (member: Member): Promise<void> => {
-      const rests = new Promise<void>((resolve) => {
-        member.process.on('message', (message: object) => void ('rests' in message && resolve()))
-      })
-      while (!member.isReady && this.members.has(member)) await delay(50)
-      tell(member, { tell: 'rest' })
-      await Promise.race([rests, member.ended])
+      await this.#untilReady(member)
+      await ask(member, 'rest')
     }
     await Promise.all([...this.members].filter((member) => member.role === role && !member.isAsked).map(rest))
   }
@@ -160,6 +186,20 @@ export class Crew implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.members].map((member) => this.kill(member)))
   }
+}
+
+/** Tells a process something, and waits until it has done it or has ended. */
+async function ask(member: Member, what: 'rest' | 'sample'): Promise<void> {
+  const answered = new Promise<void>((resolve) => {
+    const hear = (message: { readonly done?: string }): void => {
+      if (message.done !== what) return
+      member.process.off('message', hear)
+      resolve()
+    }
+    member.process.on('message', hear)
+  })
+  tell(member, { tell: what })
+  await Promise.race([answered, member.ended])
 }
 
 export function tell({ process: child }: Member, message: Message): void {

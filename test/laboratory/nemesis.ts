@@ -13,6 +13,8 @@ interface NemesisOptions {
   /** Whether to go on, for a minute at most, until every kind of fault has come about. */
   readonly isWhole: boolean
   readonly onFault: (kind: string) => void
+  /** Called after every hundredth fault, when none is under way. */
+  readonly onQuiet: () => Promise<void>
 }
 
 export interface Inflicted {
@@ -23,15 +25,27 @@ export interface Inflicted {
 }
 
 const longerMs = 60_000
+const faultsBetweenQuiet = 100
 
 /** @returns how often each kind came about */
 export async function inflictFaults(options: NemesisOptions): Promise<Record<string, Inflicted>> {
-  const { faults, scene, history, seconds, lanes, isWhole, onFault } = options
+  const { faults, scene, history, seconds, lanes, isWhole, onFault, onQuiet } = options
   const counts: Record<string, Inflicted> = Object.fromEntries(faults.map(({ kind }) => [kind, { times: 0, met: 0 }]))
   const endMs = performance.now() + seconds * 1_000
   let round = 0
   let deck: Fault[] = []
   let isWideUnderWay = false
+  const underWay = new Set<number>()
+  let sinceQuiet = 0
+  let quiet: Promise<void> | undefined
+
+  /** Every so often no fault begins until those that are under way are over. */
+  const makeQuiet = async (): Promise<void> => {
+    while (underWay.size > 0) await delay(20)
+    await onQuiet()
+    sinceQuiet = 0
+    quiet = undefined
+  }
 
   /** The next of the deck. When the time is up, only kinds that have not come about are still tried. */
   const next = (): Fault | undefined => {
@@ -51,15 +65,19 @@ export async function inflictFaults(options: NemesisOptions): Promise<Record<str
   }
 
   const lane = async (): Promise<void> => {
-    for (let fault = next(); ; fault = next()) {
+    for (;;) {
+      if (sinceQuiet >= faultsBetweenQuiet) await (quiet ??= makeQuiet())
+      const fault = next()
       if (!fault) {
         if (performance.now() > endMs && !isWideUnderWay) return
         await delay(50)
         continue
       }
+      sinceQuiet++
       if (fault.isWide) isWideUnderWay = true
       const { kind, isWide } = fault
       const call = history.next()
+      underWay.add(call)
       history.say({ verb: 'fault', call, phase: 'begun', kind, ...(isWide && { isWide }) })
       const met = await fault.inflict(scene).catch((error: unknown) => {
         if (isWide && !isOfAbsence(error)) throw error
@@ -67,6 +85,7 @@ export async function inflictFaults(options: NemesisOptions): Promise<Record<str
       })
       history.say({ verb: 'fault', call, phase: 'done', kind, met, ...(isWide && { isWide }) })
       if (isWide) isWideUnderWay = false
+      underWay.delete(call)
       const { times, met: before } = counts[kind]!
       counts[kind] = { times: times + Number(met > 0), met: before + met }
       if (met > 0) onFault(kind)

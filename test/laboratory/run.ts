@@ -3,15 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FilterState, TaskCount } from '@taskstream/task-api'
-import { allPeriodicTasks, periodicTasks } from '@taskstream/task-scheduler'
-import type { PeriodicTaskInfo } from '@taskstream/task-scheduler'
-import { join as joined, raw, sql } from '@taskstream/task-sql'
-import type { Row, Statement } from '@taskstream/task-sql'
+import { periodicTasks } from '@taskstream/task-scheduler'
 import { randomOf } from '../interleavings/random.ts'
-import type { Subject } from '../subject.ts'
 import { check } from './checker/check.ts'
-import type { History, Left, Setting, Violation } from './checker/history.ts'
+import type { History, Setting, Violation } from './checker/history.ts'
 import { Index } from './checker/index.ts'
 import { takeOvers } from './checker/nodes.ts'
 import { readHistory } from './checker/read.ts'
@@ -19,6 +14,7 @@ import { Crew } from './crew.ts'
 import type { Fault } from './fault.ts'
 import { networkFaults } from './faults/network.ts'
 import { processFaults } from './faults/processes.ts'
+import { finish } from './finish.ts'
 import { HistoryFile } from './history-file.ts'
 import { inflictFaults } from './nemesis.ts'
 import type { Inflicted } from './nemesis.ts'
@@ -78,7 +74,8 @@ const crewOf: readonly Role[] = [
   'jobs',
   'jobs',
 ]
-const drainLimitMs = 120_000
+/** Of these, one process lasts for the whole run, unless it is killed by what it does itself. */
+const lasting: ReadonlySet<Role> = new Set(['node', 'producer', 'scheduler', 'leader', 'jobs'])
 
 const sites: Readonly<Record<LaboratoryOptions['engine'], () => Promise<Site>>> = {
   postgres: async () => (await import('./sites/postgres.ts')).openPostgresSite(),
@@ -124,7 +121,7 @@ export async function runLaboratory(options: LaboratoryOptions): Promise<Laborat
     ...(without !== undefined && { without }),
   })
   site.meet(crew)
-  for (const role of crewOf) await crew.start(role)
+  for (const [index, role] of crewOf.entries()) await crew.start(role, 0, lasting.has(role) && crewOf.indexOf(role) === index)
   while ([...crew.members].some(({ isReady }) => !isReady)) {
     if (crew.members.size < crewOf.length) throw new Error(`A process ended before it worked: see ${folder}`)
     await delay(50)
@@ -140,6 +137,7 @@ export async function runLaboratory(options: LaboratoryOptions): Promise<Laborat
     lanes,
     isWhole,
     onFault: (kind) => onProgress(`${++count} faults, the last: ${kind}`),
+    onQuiet: () => crew.sample(),
   })
 
   onProgress('no more faults: everything that was pushed is to be done')
@@ -172,71 +170,4 @@ export async function runLaboratory(options: LaboratoryOptions): Promise<Laborat
     history: recorded,
     folder: isKept ? folder : undefined,
   }
-}
-
-/** Lets the processes finish what is to be done, and stops them in phases. */
-async function finish(site: Site, crew: Crew, onProgress: (line: string) => void): Promise<{ drainMs: number; left: Left }> {
-  const { subject } = site
-  const tasks = subject.tasks()
-  const numberOf = async (statement: Statement): Promise<number> => {
-    const [row] = (await subject.transactions((transaction) => subject.execute(transaction, statement))) as readonly Row[]
-    return Number(row?.['number'])
-  }
-  const begunMs = performance.now()
-  await crew.stopAll('operator', 'producer')
-  for (const { name } of topics) await subject.transactions<boolean>((transaction) => tasks.activate(transaction, name))
-  // A node must be there, whoever was last killed.
-  for (const role of ['node', 'jobs'] as const) if (!crew.any(role)) await crew.start(role)
-  await crew.rest('jobs')
-  const nowMs = Date.now()
-  for (let late = Infinity; late > 0 && performance.now() < begunMs + drainLimitMs;) {
-    const infos = await subject.transactions<PeriodicTaskInfo[]>((transaction) => allPeriodicTasks(tasks)(transaction))
-    late = infos.filter(({ due }) => due!.getTime() <= nowMs).length
-    await delay(100)
-  }
-  await crew.stopAll('scheduler')
-  let unfinished = Infinity
-  for (; unfinished > 0 && performance.now() < begunMs + drainLimitMs; await delay(100)) {
-    const counts = await subject.transactions<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
-      tasks.count(transaction),
-    )
-    const strict = new Set(topics.filter((topic) => topic.strict).map(({ name }) => name))
-    const isOpen = (topic: string, state: FilterState): boolean =>
-      state === 'active' || state === 'ready' || state === 'delayed' || (strict.has(topic) && state !== 'succeeded')
-    unfinished = [...counts].reduce(
-      (sum, [topic, states]) =>
-        sum + [...states].reduce((open, [state, { count }]) => open + (isOpen(topic, state) ? count : 0), 0),
-      0,
-    )
-    onProgress(`${unfinished} tasks are not done`)
-  }
-  const drainMs = performance.now() - begunMs
-  // While a node lives it deletes the notes of chunks that polls have passed.
-  let holdings = Infinity
-  for (let tries = 0; holdings > 0 && tries < 50; tries++, await delay(100))
-    holdings =
-      subject.engine === 'postgres'
-        ? await numberOf(
-            sql`select count(*) as number from taskstream.task_holding h join taskstream.task_topic p on p.topic = h.topic
-                 where p.listing or (h.chunk + 1) << 13 <= p.floor`,
-          )
-        : 0
-  const last = [...crew.members].flatMap(({ owner }) => (owner === undefined ? [] : [owner]))
-  await crew.stopAll('node', 'jobs', 'leader')
-  const left: Left = {
-    connections: await site.connections(),
-    processes: crew.leaks,
-    unfinished,
-    // Those that were killed are forgotten after a day.
-    owners: await numberOf(
-      sql`select count(*) as number from ${tableOf(subject, 'task_owner')} where owner in (${joined([sql`${''}`, ...last.map((owner) => sql`${owner}`)], ', ')})`,
-    ),
-    holdings,
-    slots: await numberOf(sql`select coalesce(sum(slots), 0) as number from ${tableOf(subject, 'task_slot')}`),
-  }
-  return { drainMs, left }
-}
-
-function tableOf(subject: Subject, name: string): ReturnType<typeof raw> {
-  return raw(subject.engine === 'postgres' ? `taskstream.${name}` : name)
 }

@@ -69,5 +69,5 @@ export interface Orders {
   readonly without?: string
 }
 
-/** What a process is told while it runs: to push no more, to stop, or to keep all connections of its pool to itself for some time. */
-export type Message = { readonly tell: 'rest' | 'stop' } | { readonly tell: 'hoard'; readonly ms: number }
+/** What a process is told while it runs: to push no more, to stop, to write down what it uses, or to keep all connections of its pool for some time. */
+export type Message = { readonly tell: 'rest' | 'stop' | 'sample' } | { readonly tell: 'hoard'; readonly ms: number }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { check, rules } from '../laboratory/checker/check.ts'
 import { states } from '../laboratory/checker/history.ts'
-import type { Left } from '../laboratory/checker/history.ts'
+import type { Left, Measure } from '../laboratory/checker/history.ts'
 import { readHistory, writeHistory } from '../laboratory/checker/read.ts'
 import { shrink } from '../laboratory/checker/shrink.ts'
 import { momentsOf, timelineSvg, timelineText } from '../laboratory/checker/timeline.ts'
@@ -197,11 +197,23 @@ const plants: readonly [rule: string, what: string, plant: (history: Story) => v
       h.changes.push({ ...tick, sequence: 999, externalId: tick.externalId!.replace('02.000', '03.000') })
     },
   ],
-  ...(['connections', 'owners', 'holdings', 'slots', 'processes', 'unfinished'] as const).map(
+  ...(['connections', 'owners', 'holdings', 'slots', 'turns', 'lanes', 'processes', 'unfinished'] as const).map(
     (what: keyof Left): [string, string, (history: Story) => void] => [
       'left',
       `${what} that are left`,
       (h) => void (h.left = { ...h.left, [what]: 1 }),
+    ],
+  ),
+  ...(Object.entries({ heapBytes: 6e6, residentBytes: 30e6, handles: 4, files: 4 }) as [Measure, number][]).map(
+    ([measure, each]): [string, string, (history: Story) => void] => [
+      'grows',
+      `${measure} that grow from one quiet point to the next`,
+      (h) => {
+        let point = 0
+        for (const event of h.events)
+          if (event.verb === 'sample' && event.actor === 'node 2')
+            Object.assign(event, { [measure]: event[measure] + each * point++ })
+      },
     ],
   ),
 ]

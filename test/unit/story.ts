@@ -64,6 +64,18 @@ export function story(): Story {
     write({ topic: 'ticks', sequence: ++sequence, key: undefined, state: states.ready, attempt: 0, isNew: true, externalId })
     doIt('ticks', sequence, '')
   }
+  // One more connection now and then is no leak, nor is garbage.
+  for (let point = 0; point < 9; point++)
+    for (const actor of ['node 1', 'node 2'])
+      events.push({
+        at: startMs + point,
+        actor,
+        verb: 'sample',
+        heapBytes: 20e6 + (point % 3) * 2e6,
+        residentBytes: 90e6 + point * 1e6,
+        handles: 4 + (point % 4),
+        files: 25,
+      })
   const none = { finished: [], returned: [], abandoned: [] }
   events.push({
     at: at + 10,
@@ -82,7 +94,7 @@ export function story(): Story {
     effects,
     led: [1, 1, 2, 3].map((term) => ({ group: 'g', actor: `leader ${term}`, term })),
     timers: [{ id: 'two', topic: 'ticks', everySeconds: 2, createdMs: startMs + 500, nextMs: startMs + 10_000 }],
-    left: { connections: 0, owners: 0, holdings: 0, slots: 0, processes: 0, unfinished: 0 },
+    left: { connections: 0, owners: 0, holdings: 0, slots: 0, turns: 0, lanes: 0, processes: 0, unfinished: 0 },
   }
 }
 

@@ -1,4 +1,5 @@
 /** What all processes of a run have in common: their orders, the database as they see it, their history, and how they end. */
+import { existsSync, readdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TransactionSource } from '@taskstream/task-api'
 import { pgTransactions } from '@taskstream/task-sql/pg'
@@ -22,6 +23,7 @@ export interface Actor {
 }
 
 const poolSize = 10
+const openFiles = '/proc/self/fd'
 
 /** @param begin starts the work. `rest` ends pushing; `stop` ends all work, and is called once. */
 export async function beActor(
@@ -49,10 +51,25 @@ export async function beActor(
   history.say({ verb: 'start', ...(owner !== undefined && { owner }) })
   process.on('message', (message: Message) => {
     if (message.tell === 'hoard') void hoard(transactions, message.ms)
-    else if (message.tell === 'rest') void rest?.().then(() => process.send?.({ rests: true }))
+    else if (message.tell === 'rest') void rest?.().then(() => process.send?.({ done: 'rest' }))
+    else if (message.tell === 'sample') sample()
     else void end()
   })
   process.send?.({ owner })
+
+  function sample(): void {
+    void globalThis.gc?.()
+    const { heapUsed, external, rss } = process.memoryUsage()
+    history.say({
+      verb: 'sample',
+      heapBytes: heapUsed + external,
+      residentBytes: rss,
+      handles: process.getActiveResourcesInfo().length,
+      // Only Linux tells.
+      files: existsSync(openFiles) ? readdirSync(openFiles).length : 0,
+    })
+    process.send?.({ done: 'sample' })
+  }
 
   async function end(): Promise<void> {
     history.say({ verb: 'stop', phase: 'begun' })

@@ -11,7 +11,8 @@ const part = defineJob('part', { input: json<string>(), output: json<string>(), 
 const whole = defineJob('whole', { input: json<string>(), needs: { parts: many(part) }, retry })
 
 await beActor(async ({ orders, random, history, subject, transactions, tasks }) => {
-  const stream = new Stream<AnyTransaction, Execution>({ repository: tasks(), transactions }, { migrate: false, listener: {} })
+  const repository = tasks()
+  const stream = new Stream<AnyTransaction, Execution>({ repository, transactions }, { migrate: false, listener: {} })
   const effect = async (
     transaction: AnyTransaction,
     topic: string,
@@ -75,6 +76,7 @@ await beActor(async ({ orders, random, history, subject, transactions, tasks }) 
     }
   })()
   return {
+    owner: repository.owner,
     rest: async () => {
       over.abort()
       await work

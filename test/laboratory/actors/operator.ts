@@ -47,6 +47,7 @@ await beActor(async ({ random, transactions, tasks, subject }) => {
     }
   })()
   return {
+    owner: repository.owner,
     stop: async () => {
       over.abort()
       await work

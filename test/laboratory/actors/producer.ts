@@ -80,6 +80,7 @@ await beActor(async ({ orders, random, history, subject, transactions, tasks }) 
     }),
   )
   return {
+    owner: repository.owner,
     stop: async () => {
       over.abort()
       await work

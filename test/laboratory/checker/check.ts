@@ -1,4 +1,5 @@
 /** Decides whether a history keeps every promise. */
+import { grows } from './grows.ts'
 import type { History, Violation } from './history.ts'
 import { heldBeside, heldTwice, limits, lines, needs, order, passedOver } from './holds.ts'
 import { Index } from './index.ts'
@@ -25,6 +26,7 @@ export const rules: Readonly<Record<string, (index: Index) => Violation[]>> = {
   terms,
   occurrences,
   left,
+  grows,
 }
 
 export function check(history: History): Violation[] {

@@ -81,7 +81,12 @@ export type Fault = Said & {
   readonly met?: number
 }
 
-export type Event = Push | Start | Stop | End | Fault
+/** What a process has in use at a quiet point: no fault is under way, and its garbage has been collected. */
+export type Sample = Said & { readonly verb: 'sample' } & Readonly<Record<Measure, number>>
+
+export type Measure = 'heapBytes' | 'residentBytes' | 'handles' | 'files'
+
+export type Event = Push | Start | Stop | End | Fault | Sample
 
 /** A row of a task as it is after a transaction. They are in the order of commits, as far as the engine tells. */
 export interface Change {
@@ -132,9 +137,15 @@ export interface Timer {
 /** What is left when every process has been stopped. Each number must be 0. */
 export interface Left {
   readonly connections: number
+  /** Rows of owners that were stopped in order, or that were nobody's. */
   readonly owners: number
+  /** Notes of the claim ledger about chunks that polls have passed, or should have. */
   readonly holdings: number
   readonly slots: number
+  /** Rechecks that no poll has processed. */
+  readonly turns: number
+  /** Lock stripes too many, or too few. */
+  readonly lanes: number
   /** Processes that did not end by themselves when they were stopped. */
   readonly processes: number
   /** Tasks that were still to be done after the patience of the run. */

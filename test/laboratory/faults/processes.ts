@@ -10,7 +10,7 @@ export const processFaults: readonly Fault[] = [
     kind: 'process killed',
     weight: 3,
     inflict: async ({ crew }) => {
-      const member = crew.any()
+      const member = crew.anyToEnd()
       if (!member) return 0
       await crew.kill(member)
       await crew.start(member.role)
@@ -22,7 +22,7 @@ export const processFaults: readonly Fault[] = [
   {
     kind: 'process deployed anew',
     inflict: async ({ crew }) => {
-      const member = crew.any('node', 'jobs', 'scheduler', 'leader', 'producer')
+      const member = crew.anyToEnd('node', 'jobs', 'scheduler', 'leader', 'producer')
       if (!member) return 0
       // The new one starts first, as in a rolling deployment.
       await crew.start(member.role)
@@ -34,7 +34,7 @@ export const processFaults: readonly Fault[] = [
     kind: 'clock off by an hour',
     weight: 0.5,
     inflict: async ({ crew, random }) => {
-      const member = crew.any('node', 'leader', 'scheduler')
+      const member = crew.anyToEnd('node', 'leader', 'scheduler')
       if (!member) return 0
       await crew.kill(member)
       // A scheduler goes by its own clock, as documented: one that is wrong fires at wrong times.
