@@ -87,6 +87,37 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     expect(begun).toHaveLength(2)
   })
 
+  test('has what it took given back by a stop that comes before the next poll; what is at work until then is completed', async () => {
+    await fixture.push('at work')
+    const gate = Promise.withResolvers<void>()
+    const begun: string[] = []
+    const { node, asked } = losing('lost')
+    node.process(fixture.topic, {
+      size: 1,
+      concurrency: 2,
+      idleMs: aDay,
+      handler: eachTask(async ({ identifier }) => {
+        begun.push(identifier)
+        if (identifier === 'at work') await gate.promise
+      }),
+    })
+    await node.start()
+    await expect.poll(() => begun).toEqual(['at work'])
+    await node.submit(fixture.topic, 'lost')
+    await expect.poll(() => asked).toContain('no answer')
+    expect(await fixture.states()).toEqual({ active: 2 })
+    const stopped = node.stop()
+    await expect.poll(fixture.states).toEqual({ active: 1, ready: 1 })
+    gate.resolve()
+    const { finished, returned, abandoned } = await stopped
+    expect([finished, returned, abandoned].map((tasks) => tasks.map(({ identifier }) => identifier))).toEqual([
+      ['at work'],
+      [],
+      [],
+    ])
+    expect(await fixture.states()).toEqual({ ready: 1, succeeded: 1 })
+  })
+
   test('is asked about again later, as what waited for a lock may be committed long after it was given up', async () => {
     const losingNode = losing('lost')
     const { clock, node } = losingNode

@@ -136,15 +136,29 @@ export class Leftovers<Transaction> {
     doubt.pauseMs = Math.min(2 * doubt.pauseMs, longestDoubtMs)
   }
 
+  /**
+   * Makes ready what polls that were not answered may have taken, after the last poll of a loop that ends; never rejects. Another loop waits for that. If
+   * the database refuses, maintenance goes on.
+   *
+   * @param known the tasks that are still at work
+   */
+  async settle(topic: string, known: readonly HeldTask[]): Promise<void> {
+    if (this.#doubts.has(topic)) await this.#reclaimOnce(topic, known).catch(() => {})
+  }
+
+  /** Reclaims for a topic that no loop polls any more. This is done once only, as other code may poll it with the same repository. */
+  #reclaimOnce(topic: string, known: readonly HeldTask[]): Promise<void> {
+    const reclaiming = this.reclaim(topic, known).then(() => void this.#doubts.delete(topic))
+    this.#reclaiming.set(topic, reclaiming)
+    return reclaiming
+  }
+
   /** Hands back all left-over tasks, and reclaims tasks of topics that no loop polls. @throws the error of the database */
   async tidy(): Promise<void> {
     for (const topic of this.#left.keys()) await this.handBack(topic)
     for (const topic of this.#doubts.keys()) {
       if (this.#polled.has(topic) || !this.isDoubted(topic)) continue
-      // Such a topic is reclaimed once only, as other code may poll it with the same repository.
-      const reclaiming = this.reclaim(topic, []).then(() => void this.#doubts.delete(topic))
-      this.#reclaiming.set(topic, reclaiming)
-      await reclaiming
+      await this.#reclaimOnce(topic, [])
     }
   }
 

@@ -3,7 +3,7 @@ import type { HeldTask } from '@taskstream/task-api'
 
 /**
  * The outcome of the tasks that were held when a stop began, or that a poll under way still brought. Each task is in exactly one of the three fields.
- * After a commit without an answer, the database was asked for the outcome.
+ * After a commit without an answer, the database was asked for the outcome. What a poll without an answer has taken is made ready, and is in none.
  */
 export interface StopReport {
   /** Tasks that were completed: as their handler decided, or as failed or to be retried if the handler did not decide. */

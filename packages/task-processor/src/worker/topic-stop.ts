@@ -64,6 +64,14 @@ export class TopicStop<Transaction> {
       if (isOver) batch.giveUp()
     })
     const closed = drained.then(close)
+    // Nobody knows what a poll has taken that was not answered. If the stop is over by then, maintenance asks.
+    const settled = drained.then(async () => {
+      if (!isOver)
+        await leftovers.settle(
+          topic,
+          [...loop.batches].flatMap(({ tasks }) => tasks),
+        )
+    })
     await this.#during(0, graceMs, this.#ended(drained))
     if (loop.batches.size > 0) {
       const reason = new TaskError('SHUTDOWN', 'The node is stopping, and its grace is over', { graceMs })
@@ -75,7 +83,7 @@ export class TopicStop<Transaction> {
     // Batches that a poll still brings are handed back too.
     const late = drained.then(() => Promise.all([...loop.batches].map((batch) => batch.handBack())))
     // This step gets half of the time, the next two a quarter, and the node's end the rest.
-    await this.#during(2, leaveMs / 2, Promise.allSettled([...returned, late]))
+    await this.#during(2, leaveMs / 2, Promise.allSettled([...returned, late, settled]))
     isOver = true
     for (const batch of loop.batches) {
       tally.add(batch)
