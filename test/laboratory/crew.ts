@@ -46,6 +46,8 @@ export class Crew implements AsyncDisposable {
   leaks = 0
   /** Owners that have ended. */
   readonly gone: Set<string> = new Set()
+  /** How many have ended before they said who they are. */
+  nameless = 0
   /** Where the server listens. */
   #target: string
   readonly #options: CrewOptions
@@ -106,6 +108,7 @@ export class Crew implements AsyncDisposable {
     child.once('close', (code, signal) => {
       this.members.delete(member)
       if (member.owner !== undefined) this.gone.add(member.owner)
+      if (!member.isReady) this.nameless++
       const how = signal ?? `code ${code}${code === 0 ? '' : `: ${errors}`}`
       history.say({ verb: 'end', asked: member.isAsked && (signal !== null || code === 0), how }, name)
       void proxy?.[Symbol.asyncDispose]()

@@ -26,7 +26,7 @@ export async function finish(
   const tasks = subject.tasks()
   const look = rowsOf(site)
   // Who ended while there were faults may have left a row, which is forgotten after a day.
-  const gone = new Set(crew.gone)
+  const [gone, nameless] = [new Set(crew.gone), crew.nameless]
   const begunMs = performance.now()
   await crew.stopAll('operator', 'producer')
   for (const { name } of topics) await subject.transactions<boolean>((transaction) => tasks.activate(transaction, name))
@@ -74,7 +74,7 @@ export async function finish(
     connections: await site.connections(),
     processes: crew.leaks,
     unfinished,
-    owners: owners.filter(({ owner }) => !gone.has(String(owner))).length,
+    owners: Math.max(0, owners.filter(({ owner }) => !gone.has(String(owner))).length - nameless),
     holdings: now.holdings,
     turns: (await look('task_turn', 'topic')).length,
     slots: (await look('task_slot', 'owner')).length,

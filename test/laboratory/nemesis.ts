@@ -75,15 +75,16 @@ export async function inflictFaults(options: NemesisOptions): Promise<Record<str
       }
       sinceQuiet++
       if (fault.isWide) isWideUnderWay = true
-      const { kind, isWide } = fault
+      const { kind, isWide, undoes } = fault
+      const told = { kind, ...(isWide && { isWide }), ...(undoes && { undoes }) }
       const call = history.next()
       underWay.add(call)
-      history.say({ verb: 'fault', call, phase: 'begun', kind, ...(isWide && { isWide }) })
+      history.say({ verb: 'fault', call, phase: 'begun', ...told })
       const met = await fault.inflict(scene).catch((error: unknown) => {
         if (isWide && !isOfAbsence(error)) throw error
         return 0
       })
-      history.say({ verb: 'fault', call, phase: 'done', kind, met, ...(isWide && { isWide }) })
+      history.say({ verb: 'fault', call, phase: 'done', met, ...told })
       if (isWide) isWideUnderWay = false
       underWay.delete(call)
       const { times, met: before } = counts[kind]!

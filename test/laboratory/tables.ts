@@ -20,7 +20,7 @@ const definitions: Readonly<Record<Engine, readonly string[]>> = {
        id bigint generated always as identity primary key, xid xid8 not null default pg_current_xact_id(), began timestamptz not null default statement_timestamp(),
        topic text, sequence bigint, identifier text, state integer, attempt integer, owner text, priority integer, task_key text, is_new integer, external_id text)`,
     `create table lab_effect (id bigint generated always as identity primary key, xid xid8 not null default pg_current_xact_id(), topic text, sequence bigint, attempt integer, task_key text)`,
-    `create table lab_led (id bigint generated always as identity primary key, group_id text, actor text, term integer)`,
+    `create table lab_led (id bigint generated always as identity primary key, xid xid8 not null default pg_current_xact_id(), group_id text, actor text, term integer)`,
     `create function lab_note() returns trigger language plpgsql as $$
        begin
          if tg_op = 'DELETE' then
@@ -90,7 +90,7 @@ const effects: Readonly<Record<Engine, Statement>> = {
 }
 
 const led: Readonly<Record<Engine, Statement>> = {
-  postgres: sql`select group_id, actor, term from lab_led order by pg_xact_commit_timestamp(xmin), id`,
+  postgres: sql`select group_id, actor, term from lab_led order by pg_xact_commit_timestamp(xid::xid), id`,
   mariadb: sql`select group_id, actor, term from lab_led order by id`,
   sqlite: sql`select group_id, actor, term from lab_led order by id`,
 }

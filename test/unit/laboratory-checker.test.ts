@@ -229,6 +229,26 @@ describe('a history', () => {
     expect(new Set(check(history).map((found) => found.rule))).toContain(rule)
   })
 
+  const isFound = (rule: string, undoes: 'commits' | 'numbers', isUnderWay: boolean): boolean => {
+    const history = story()
+    plants.find((each) => each[0] === rule)![2](history)
+    const first = history.events.findIndex(({ verb }) => verb === 'push')
+    const fault = { actor: 'laboratory', verb: 'fault', call: 0, kind: 'put back', undoes } as const
+    const last = history.events.at(-1)!.at
+    history.events.push({ ...fault, at: isUnderWay ? history.events[first]!.at : last, phase: 'begun' })
+    history.events.push({ ...fault, at: last, phase: 'done' })
+    return check(history).some((found) => found.rule === rule)
+  }
+
+  test.each([
+    ['lost', 'commits'],
+    ['truthful', 'commits'],
+    ['lines', 'numbers'],
+  ] as const)('may break the rule "%s" while a fault undoes %s, and at no other time', (rule, undoes) => {
+    expect([isFound(rule, undoes, true), isFound(rule, undoes, false)]).toEqual([false, true])
+    expect(isFound(rule, undoes === 'commits' ? 'numbers' : 'commits', true)).toBe(rule !== 'lines')
+  })
+
   test('has a planted violation for each rule', () => {
     expect([...new Set(plants.map(([rule]) => rule))].toSorted()).toEqual(Object.keys(rules).toSorted())
   })

@@ -51,7 +51,8 @@ await beActor(async ({ random, transactions, tasks, subject }) => {
     stop: async () => {
       over.abort()
       await work
-      await transactions((transaction: AnyTransaction) => repository.unregister(transaction) as Promise<boolean>).catch(() => {})
+      // Its connections may have been broken by a fault.
+      await insist(() => transactions((transaction: AnyTransaction) => repository.unregister(transaction) as Promise<boolean>))
     },
   }
 })

@@ -76,6 +76,8 @@ export type Fault = Said & {
   readonly kind: string
   /** Whether everybody met it. */
   readonly isWide?: boolean
+  /** Commits that come between its beginning and its end may be undone by it, or numbers drawn anew. */
+  readonly undoes?: 'commits' | 'numbers'
   readonly target?: string
   /** When it is done: how many connections, rows or processes it met. */
   readonly met?: number

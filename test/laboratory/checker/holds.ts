@@ -94,9 +94,9 @@ export function needs(index: Index): Violation[] {
   })
 }
 
-/** The pushes of a line get ascending sequences, and so do the tasks of a push. */
+/** The pushes of a line get ascending sequences, and so do the tasks of a push, unless numbers are drawn anew. */
 export function lines(index: Index): Violation[] {
-  const done = index.asked.filter(({ outcome }) => outcome === 'done')
+  const done = index.asked.filter(({ outcome, push, at }) => outcome === 'done' && !index.mayBeUndone('numbers', push.at, at))
   const byLine = Map.groupBy(done, ({ push }) => `${push.topic} ${push.line}`)
   return [...byLine.values()].flatMap((pushes) => {
     let greatest = 0

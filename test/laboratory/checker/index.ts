@@ -1,6 +1,6 @@
 /** Indexes of a history that several rules need. */
 import { states } from './history.ts'
-import type { Change, History, Push } from './history.ts'
+import type { Change, Fault, History, Push } from './history.ts'
 
 /** The time in which an owner held a task. It is open if the history ends before. */
 export interface Held {
@@ -32,6 +32,7 @@ export class Index {
   readonly held: readonly Held[]
   /** What became of each push. A push without an answer is unknown. */
   readonly asked: readonly Asked[]
+  readonly #undoing: readonly { readonly fault: Fault; readonly overAt: number }[]
   readonly #positions: ReadonlyMap<Change, number>
 
   constructor(history: History) {
@@ -39,6 +40,13 @@ export class Index {
     this.#positions = new Map(history.changes.map((change, position) => [change, position]))
     this.rows = Map.groupBy(history.changes, nameOf)
     this.held = [...this.rows.values()].flatMap((changes) => this.#heldOf(changes))
+    const faults = history.events.filter((event): event is Fault => event.verb === 'fault' && event.undoes !== undefined)
+    this.#undoing = faults
+      .filter(({ phase }) => phase === 'begun')
+      .map((fault) => ({
+        fault,
+        overAt: faults.find(({ phase, call }) => phase === 'done' && call === fault.call)?.at ?? Infinity,
+      }))
     const pushes = history.events.filter((event) => event.verb === 'push')
     const answers = new Map(
       pushes.filter(({ phase }) => phase !== 'begun').map((event) => [`${event.actor} ${event.call}`, event]),
@@ -47,17 +55,24 @@ export class Index {
       .filter((event) => event.phase === 'begun')
       .map((push) => {
         const answer = answers.get(`${push.actor} ${push.call}`)
+        const at = answer?.at ?? Infinity
+        const isUndone = answer?.phase === 'done' && this.mayBeUndone('commits', push.at, at)
         return {
           push,
-          outcome: answer?.phase ?? 'unknown',
-          at: answer?.at ?? Infinity,
-          sequences: answer?.phase === 'done' ? answer.sequences : [],
+          outcome: isUndone ? 'unknown' : (answer?.phase ?? 'unknown'),
+          at,
+          sequences: answer?.phase === 'done' && !isUndone ? answer.sequences : [],
         }
       })
   }
 
   positionOf(change: Change): number {
     return this.#positions.get(change) ?? -1
+  }
+
+  /** Whether a fault that undoes such things was under way between two instants. */
+  mayBeUndone(what: Fault['undoes'], from: number, to: number): boolean {
+    return this.#undoing.some(({ fault, overAt }) => fault.undoes === what && fault.at <= to && overAt >= from)
   }
 
   changesOf(task: { readonly topic: string; readonly sequence: number }): readonly Change[] {

@@ -42,6 +42,8 @@ export function truthful(index: Index): Violation[] {
   const byOwner = Map.groupBy(index.held, ({ owner }) => owner)
   return events.flatMap((event): Violation[] => {
     if (event.verb !== 'stop' || event.phase !== 'done') return []
+    const begun = events.find(({ verb, actor }) => verb === 'stop' && actor === event.actor)
+    if (index.mayBeUndone('commits', begun?.at ?? event.at, event.at)) return []
     const held = (byOwner.get(owners.get(event.actor)) ?? []).filter(
       ({ claim, end }) => claim.at < event.at && (end?.at ?? Infinity) > event.at,
     )

@@ -76,23 +76,24 @@ export function twice(index: Index): Violation[] {
 export function effects(index: Index): Violation[] {
   const { history } = index
   const handled = topicsOf(history, () => true)
-  const completions = new Map(
-    history.changes
-      .filter(({ state }) => state === states.succeeded)
-      .map((change) => [`${change.topic} ${change.sequence} ${change.attempt}`, change]),
+  // A number that was drawn anew may be that of a task which was deleted.
+  const completions = Map.groupBy(
+    history.changes.filter(({ state }) => state === states.succeeded),
+    (change) => `${change.topic} ${change.sequence} ${change.attempt}`,
   )
   const written = new Map(history.effects.map((effect) => [`${effect.topic} ${effect.sequence} ${effect.attempt}`, effect]))
   return [
     ...history.effects.flatMap((effect): Violation[] => {
-      const completion = completions.get(`${effect.topic} ${effect.sequence} ${effect.attempt}`)
+      const all = completions.get(`${effect.topic} ${effect.sequence} ${effect.attempt}`)
       const says = `the effect of ${effect.topic} ${effect.sequence} in attempt ${effect.attempt}`
-      if (!completion) return [violation('effects', `${says} was committed, and its completion was not`, effect)]
-      if (completion.transaction === effect.transaction) return []
+      if (!all) return [violation('effects', `${says} was committed, and its completion was not`, effect)]
+      if (all.some(({ transaction }) => transaction === effect.transaction)) return []
       return [violation('effects', `${says} is not of the transaction that completed it`, effect)]
     }),
     ...[...completions]
-      .filter(([name, { topic }]) => handled.has(topic) && !written.has(name))
-      .map(([, change]) =>
+      .filter(([name, [{ topic } = { topic: '' }]]) => handled.has(topic) && !written.has(name))
+      .flatMap(([, all]) => all)
+      .map((change) =>
         violation(
           'effects',
           `${change.topic} ${change.sequence} was completed in attempt ${change.attempt} without its effect`,

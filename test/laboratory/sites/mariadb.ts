@@ -2,6 +2,7 @@
 import { createConnection } from 'mysql2/promise'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { startMariaDb } from '../../databases/mariadb-server.ts'
+import { insist } from '../fault.ts'
 import type { Fault } from '../fault.ts'
 import type { Site } from '../site.ts'
 
@@ -93,13 +94,17 @@ export async function openMariaDbSite(): Promise<Site> {
       isWide: true,
       weight: 0.5,
       inflict: async ({ pause }) => {
-        await ask('set global innodb_lock_wait_timeout = 1')
-        await ask('set global max_statement_time = 0.06')
-        const met = await killSome('connection', 'true')
-        await pause(500, 2_000)
-        await ask('set global innodb_lock_wait_timeout = 50')
-        await ask('set global max_statement_time = 0')
-        return met + (await killSome('connection', 'true'))
+        try {
+          await ask('set global innodb_lock_wait_timeout = 1')
+          await ask('set global max_statement_time = 0.06')
+          const met = await killSome('connection', 'true')
+          await pause(500, 2_000)
+          return met
+        } finally {
+          await insist(() => ask('set global innodb_lock_wait_timeout = 50'))
+          await insist(() => ask('set global max_statement_time = 0'))
+          await insist(() => killSome('connection', 'true'))
+        }
       },
     },
     {

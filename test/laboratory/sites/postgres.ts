@@ -5,7 +5,9 @@ import { startPostgres } from '../../databases/postgres-server.ts'
 import type { PostgresServer } from '../../databases/postgres-server.ts'
 import { openPostgres } from '../../engines/postgres.ts'
 import type { Crew } from '../crew.ts'
+import { insist } from '../fault.ts'
 import type { Fault } from '../fault.ts'
+import { putBackFaults } from '../faults/put-back.ts'
 import { openProxy } from '../proxy.ts'
 import type { Site } from '../site.ts'
 
@@ -22,12 +24,21 @@ export async function openPostgresSite(): Promise<Site> {
   let crew: Crew | undefined
   let standbys = 0
 
-  async function ask(text: string): Promise<readonly Record<string, unknown>[]> {
-    const client = new pg.Client({ connectionString: server.url, application_name: 'foreign' })
+  /** Somebody else's connection. Time-outs that are set for all, it does not have. */
+  function foreigner(): pg.Client {
+    const options = '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0'
+    const client = new pg.Client({ connectionString: server.url, application_name: 'foreign', options })
     client.on('error', () => {})
+    return client
+  }
+
+  async function ask(text: string): Promise<readonly Record<string, unknown>[]> {
+    const client = foreigner()
     await client.connect()
     try {
-      return (await client.query(text)).rows as Record<string, unknown>[]
+      // Several statements have several results.
+      const results: pg.QueryResult | pg.QueryResult[] = await client.query(text)
+      return [results].flat().at(-1)!.rows as Record<string, unknown>[]
     } finally {
       await client.end().catch(() => {})
     }
@@ -43,8 +54,7 @@ export async function openPostgresSite(): Promise<Site> {
 
   /** A transaction of somebody else, which does something and stays open for a while. */
   async function foreign(text: string, waits: () => Promise<void>): Promise<number> {
-    const client = new pg.Client({ connectionString: server.url, application_name: 'foreign' })
-    client.on('error', () => {})
+    const client = foreigner()
     await client.connect()
     try {
       await client.query('begin')
@@ -76,7 +86,7 @@ export async function openPostgresSite(): Promise<Site> {
     await server.kill()
     const former = server
     server = standby
-    await ask('select pg_promote(true)')
+    await insist(() => ask('select pg_promote(true)'))
     door.target = server.url
     if (crew) crew.target = server.url
     await former.stop()
@@ -115,10 +125,14 @@ export async function openPostgresSite(): Promise<Site> {
         await ask(
           "alter role postgres set statement_timeout = '60ms'; alter role postgres set lock_timeout = '30ms'; alter role postgres set idle_in_transaction_session_timeout = '100ms'",
         )
-        const met = await forSome('pg_terminate_backend', 'true')
-        await pause(500, 2_000)
-        await ask('set statement_timeout = 0; alter role postgres reset all')
-        return met + (await forSome('pg_terminate_backend', 'true'))
+        try {
+          const met = await forSome('pg_terminate_backend', 'true')
+          await pause(500, 2_000)
+          return met
+        } finally {
+          await insist(() => ask('alter role postgres reset all'))
+          await insist(() => forSome('pg_terminate_backend', 'true'))
+        }
       },
     },
     {
@@ -128,8 +142,7 @@ export async function openPostgresSite(): Promise<Site> {
       inflict: async ({ pause }) => {
         const taken: pg.Client[] = []
         for (let isFull = false; !isFull;) {
-          const client = new pg.Client({ connectionString: server.url, application_name: 'foreign' })
-          client.on('error', () => {})
+          const client = foreigner()
           isFull = await client.connect().then(
             () => (taken.push(client), false),
             () => true,
@@ -147,6 +160,7 @@ export async function openPostgresSite(): Promise<Site> {
     { kind: 'server killed', isWide: true, weight: 0.5, inflict: () => restart('SIGKILL') },
     { kind: 'server restarted', isWide: true, weight: 0.5, inflict: () => restart('SIGINT') },
     { kind: 'standby promoted', isWide: true, weight: 0.34, inflict: ({ pause }) => promote(() => pause(500, 2_000)) },
+    ...putBackFaults(ask, subject),
   ]
   return {
     subject,
