@@ -10,6 +10,7 @@ export const entries: Readonly<Record<string, () => Promise<FuzzedWorld>>> = {
   facade: async () => (await import('./entries/facade.ts')).openFacade(),
   cli: async () => (await import('./entries/cli.ts')).openCli(),
   external: async () => (await import('./entries/external.ts')).openExternal(),
+  bodies: async () => (await import('./entries/bodies.ts')).openBodies(),
   addresses: async () => (await import('./entries/addresses.ts')).openAddresses(),
 }
 
