@@ -232,14 +232,11 @@ describe('a history', () => {
   const isFound = (rule: string, undoes: 'commits' | 'numbers', isUnderWay: boolean): boolean => {
     const history = story()
     plants.find((each) => each[0] === rule)![2](history)
-    const first = history.events.findIndex(({ verb }) => verb === 'push')
-    const fault = { actor: 'laboratory', verb: 'fault', call: 0, kind: 'put back', undoes } as const
-    const last = history.events.at(-1)!.at
-    history.events.push({ ...fault, at: isUnderWay ? history.events[first]!.at : last, phase: 'begun' })
-    history.events.push({ ...fault, at: last, phase: 'done' })
+    const over = { actor: 'laboratory', verb: 'fault', call: 0, kind: 'put back', undoes, at: history.events.at(-1)!.at } as const
+    const at = isUnderWay ? history.events.find(({ verb }) => verb === 'push')!.at : over.at
+    history.events.push({ ...over, at, phase: 'begun' }, { ...over, phase: 'done' })
     return check(history).some((found) => found.rule === rule)
   }
-
   test.each([
     ['lost', 'commits'],
     ['truthful', 'commits'],
@@ -248,6 +245,23 @@ describe('a history', () => {
     expect([isFound(rule, undoes, true), isFound(rule, undoes, false)]).toEqual([false, true])
     expect(isFound(rule, undoes === 'commits' ? 'numbers' : 'commits', true)).toBe(rule !== 'lines')
   })
+
+  test.each([
+    [true, 'it did not ask', [0], 10],
+    [true, 'its polls were answered', [], 3_000],
+    [false, 'it asked until its time was up', [0], 3_000],
+    [false, 'it could not ask', [0, 12], 10],
+  ] as const)(
+    'has a violation (%s) by a stop that does not name what an unanswered poll took, if %s',
+    (is, _, unsure, stopMs) => {
+      const history = story()
+      const stop = history.events.find(({ verb }) => verb === 'stop')!
+      changesOf(history, 'plain', states.succeeded).find(({ owner }) => owner === 'owner of node 1')!.at += 60_000
+      history.events.unshift({ at: stop.at - stopMs, actor: 'node 1', verb: 'stop', phase: 'begun' })
+      for (const at of unsure) history.events.push({ at: stop.at - 12 + at, actor: 'node 1', verb: 'unsure', topic: 'plain' })
+      expect(check(history).some(({ rule }) => rule === 'truthful')).toBe(is)
+    },
+  )
 
   test('has a planted violation for each rule', () => {
     expect([...new Set(plants.map(([rule]) => rule))].toSorted()).toEqual(Object.keys(rules).toSorted())

@@ -67,7 +67,12 @@ await beActor(async ({ orders, random, history, subject, transactions, tasks }) 
     leaseMs,
     maintenanceIntervalMs: leaseMs / 10,
     // Errors are what the laboratory is about. The checker tells which of them did harm.
-    listener: { onError: () => {}, onFatal: () => {}, onStuck: () => {} },
+    listener: {
+      onError: ({ activity, topic }) =>
+        void (activity === 'poll' && topic !== undefined && history.say({ verb: 'unsure', topic })),
+      onFatal: () => {},
+      onStuck: () => {},
+    },
   })
   for (const topic of topics.filter(({ typed }) => !typed)) {
     const { name, mode, small } = topic

@@ -83,12 +83,15 @@ export type Fault = Said & {
   readonly met?: number
 }
 
+/** A poll of a node was not answered, so that it may hold tasks of the topic without knowing them, or it failed to ask which. */
+export type Unsure = Said & { readonly verb: 'unsure'; readonly topic: string }
+
 /** What a process has in use at a quiet point: no fault is under way, and its garbage has been collected. */
 export type Sample = Said & { readonly verb: 'sample' } & Readonly<Record<Measure, number>>
 
 export type Measure = 'heapBytes' | 'residentBytes' | 'handles' | 'files'
 
-export type Event = Push | Start | Stop | End | Fault | Sample
+export type Event = Push | Start | Stop | End | Fault | Sample | Unsure
 
 /** A row of a task as it is after a transaction. They are in the order of commits, as far as the engine tells. */
 export interface Change {

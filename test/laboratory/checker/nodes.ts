@@ -35,7 +35,13 @@ export function takenOver(index: Index): Violation[] {
     })
 }
 
-/** What a stop calls finished or returned is not held when the stop says so, and what is held it calls abandoned. */
+/** Half of the time that a node has for the database when it stops. */
+const askedMs = 2_500
+
+/**
+ * What a stop calls finished or returned is not held when the stop says so, and what is held it calls abandoned: but for what an unanswered poll took, if
+ * the node has asked the database about it in vain.
+ */
 export function truthful(index: Index): Violation[] {
   const { events } = index.history
   const owners = new Map(events.flatMap((event) => (event.verb === 'start' && event.owner ? [[event.actor, event.owner]] : [])))
@@ -52,7 +58,9 @@ export function truthful(index: Index): Violation[] {
     const repeated = said.find((name, position) => said.indexOf(name) !== position)
     return [
       ...held
-        .filter(({ topic, sequence }) => !abandoned.has(`${topic} ${sequence}`))
+        .filter(
+          (each) => !abandoned.has(`${each.topic} ${each.sequence}`) && !isUnknown(events, each, event, begun?.at ?? event.at),
+        )
         .map((each) =>
           violation(
             'truthful',
@@ -74,6 +82,15 @@ export function truthful(index: Index): Violation[] {
       ...(repeated === undefined ? [] : [violation('truthful', `${event.actor} named ${repeated} twice when it stopped`, event)]),
     ]
   })
+}
+
+/** Whether a poll of the task's topic was not answered, and the stop has asked about it until its time was up, or got no answer again. */
+function isUnknown(events: readonly Event[], { topic }: Held, stop: Event, begunAt: number): boolean {
+  // A node tells the first of several failures in a row.
+  const unsure = events.filter(
+    (event) => event.verb === 'unsure' && event.actor === stop.actor && event.topic === topic && event.at <= stop.at,
+  )
+  return unsure.length > 0 && (stop.at - begunAt >= askedMs || unsure.some(({ at }) => at >= begunAt))
 }
 
 /** No process ends that nobody has stopped or killed. */

@@ -42,6 +42,8 @@ function tell(event: Event): string {
         : `has stopped: ${event.finished.length} finished, ${event.returned.length} returned, ${event.abandoned.length} abandoned`
     case 'end':
       return `ends: ${event.how}`
+    case 'unsure':
+      return `does not know what it has polled of ${event.topic}`
     case 'sample':
       return `has ${Math.round(event.heapBytes / 2 ** 20)} MiB on its heap, ${event.handles} handles`
     case 'fault':

@@ -143,7 +143,10 @@ export class Leftovers<Transaction> {
    * @param known the tasks that are still at work
    */
   async settle(topic: string, known: readonly HeldTask[]): Promise<void> {
-    if (this.#doubts.has(topic)) await this.#reclaimOnce(topic, known).catch(() => {})
+    if (!this.#doubts.has(topic)) return
+    await this.#reclaimOnce(topic, known).catch((error: unknown) => {
+      this.#options.listener.onError({ activity: 'poll', topic, error })
+    })
   }
 
   /** Reclaims for a topic that no loop polls any more. This is done once only, as other code may poll it with the same repository. */
