@@ -21,6 +21,8 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     /** How many of the node's polls the database has not answered yet. */
     polls: number
     readonly own: Tasks
+    /** How many of the next questions about what it took the database is too busy to answer. */
+    busy: number
   }
 
   /** Returns a node. Its first poll that brings `lost` is committed, but the answer is lost. */
@@ -51,10 +53,15 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
           losingNode.polls++
           return answer.finally(() => losingNode.polls--)
         },
-        reclaim: (...args: Parameters<Tasks['reclaim']>) => (asked.push('reclaim'), own.reclaim(...args)),
+        reclaim: (...args: Parameters<Tasks['reclaim']>) => {
+          asked.push('reclaim')
+          if (losingNode.busy-- > 0) throw new TaskError('DATABASE_BUSY', 'busy')
+          return own.reclaim(...args)
+        },
+        takeSlots: (...args: Parameters<Tasks['takeSlots']>) => (asked.push('slots'), own.takeSlots(...args)),
       }),
     )
-    const losingNode = { ...clocked, asked, own, shut: false, polls: 0 }
+    const losingNode = { ...clocked, asked, own, shut: false, polls: 0, busy: 0 }
     return losingNode
   }
 
@@ -85,6 +92,28 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     gate.resolve()
     await expect.poll(fixture.states).toEqual({ succeeded: 2 })
     expect(begun).toHaveLength(2)
+  })
+
+  test('breaks no limit on all tasks at a time: nothing is polled before the database has told what it took, however busy that is', async () => {
+    await fixture.commit((transaction) => fixture.tasks.limit(transaction, fixture.topic, { total: 1 }))
+    const losingNode = losing('lost')
+    const { clock, node, asked } = losingNode
+    await using _ = node
+    const done: string[] = []
+    node.process(fixture.topic, {
+      size: 1,
+      concurrency: 2,
+      idleMs: 100,
+      handler: eachTask(({ identifier }) => void done.push(identifier)),
+    })
+    await node.start()
+    // From now on the loop knows of the limit.
+    await expect.poll(() => (clock.advance(100), asked)).toContain('slots')
+    losingNode.busy = 2
+    await fixture.push('lost', 'next')
+    await expect.poll(() => (clock.advance(10), done)).toEqual(['lost', 'next'])
+    const after = asked.slice(asked.indexOf('no answer') + 1).filter((what) => what !== 'slots')
+    expect(after.slice(0, 4)).toEqual(['reclaim', 'reclaim', 'reclaim', 'poll'])
   })
 
   test('has what it took given back by a stop that comes before the next poll; what is at work until then is completed', async () => {

@@ -26,6 +26,8 @@ const longestDoubtMs = 600_000
 interface Doubt {
   askAtMs: number
   pauseMs: number
+  /** Whether the database could not be asked since. */
+  isOpen: boolean
 }
 
 /** The left-over tasks of a topic. */
@@ -82,13 +84,13 @@ export class Leftovers<Transaction> {
 
   /** Notes that a poll was not answered. */
   doubt(topic: string): void {
-    this.#doubts.set(topic, { askAtMs: this.#options.clock.monotonicMs(), pauseMs: firstDoubtMs })
+    this.#doubts.set(topic, { askAtMs: this.#options.clock.monotonicMs(), pauseMs: firstDoubtMs, isOpen: true })
   }
 
-  /** Whether it is time to reclaim tasks of the topic. */
-  isDoubted(topic: string): boolean {
+  /** Whether it is time to reclaim tasks of the topic. @param isUrgent whether that cannot wait: each task that is held counts */
+  isDoubted(topic: string, isUrgent = false): boolean {
     const doubt = this.#doubts.get(topic)
-    return doubt !== undefined && doubt.askAtMs <= this.#options.clock.monotonicMs()
+    return doubt !== undefined && ((isUrgent && doubt.isOpen) || doubt.askAtMs <= this.#options.clock.monotonicMs())
   }
 
   of(topic: string): readonly HeldTask[] {
@@ -128,10 +130,13 @@ export class Leftovers<Transaction> {
       const all = [...known, ...this.of(topic)]
       await dispatcher.once<number>((transaction) => repository.reclaim(transaction, topic, all))
     } catch (error) {
+      // What the database refuses now it refuses later too.
+      if (doubt && !isPassing(error)) doubt.isOpen = false
       ask(isPassing(error) && !isTaskError(error, 'DATABASE_BUSY') ? 0 : reclaimEveryMs)
       throw error
     }
     if (!doubt) return
+    doubt.isOpen = false
     ask(doubt.pauseMs)
     doubt.pauseMs = Math.min(2 * doubt.pauseMs, longestDoubtMs)
   }

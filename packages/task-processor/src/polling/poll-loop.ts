@@ -184,8 +184,9 @@ export class PollLoop<Transaction> {
       if (clock.monotonicMs() >= this.#promoteAt)
         this.#promoteAt = clock.monotonicMs() + Math.min(promoteEveryMs, (await this.#promoteDue()).nextDueMs ?? Infinity)
       if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
-      if (leftovers.isDoubted(topic)) await this.#reclaim()
       const { lease, limits } = this.#settings
+      // Until the database has told what an unanswered poll took, nobody knows how many more tasks a limit allows.
+      if (leftovers.isDoubted(topic, limits.hasTotal)) await this.#reclaim()
       // An owner that counts as dead must not take slots: maintenance is about to free them.
       // mutants: equivalent number:1 `: 0`, without the lease nothing is polled
       const room = lease.holds ? await limits.room(this.#held(), this.#most()) : 0
@@ -360,11 +361,12 @@ export class PollLoop<Transaction> {
 
   async #reclaim(): Promise<void> {
     const { listener, topic } = this.#environment
+    const { leftovers, limits } = this.#settings
     const known = [...this.batches].flatMap((batch) => batch.tasks)
     try {
-      await this.#settings.leftovers.reclaim(topic, known)
+      await leftovers.reclaim(topic, known)
     } catch (error) {
-      if (isPassing(error) && !isTaskError(error, 'DATABASE_BUSY')) throw error
+      if (isPassing(error) && (limits.hasTotal || !isTaskError(error, 'DATABASE_BUSY'))) throw error
       // Other tasks are polled meanwhile, even if one task cannot be written.
       listener.onError({ activity: 'poll', topic, error })
     }
