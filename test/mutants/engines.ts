@@ -34,7 +34,7 @@ const commandLine = [
   'test/e2e/cli.test.ts',
   'test/e2e/cli-options.test.ts',
   'test/e2e/cli-database.test.ts',
-  'test/unit/{timer-command,command-line-words}.test.ts',
+  'test/unit/{timer-command,command-line-words,command-line-tables}.test.ts',
 ]
 
 /** The engine that notices most in the shortest time. Undefined if no engine that can be started here runs this file. */

@@ -8,8 +8,8 @@ const packages = join(import.meta.dirname, '..', '..', 'packages')
 const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'task-api': [['.']],
   'task-coordination': [['.'], ['entries']],
-  'task-cli': [['core'], ['commands'], ['.']],
-  'task-operations': [['core'], ['doctor'], ['.']],
+  'task-cli': [['output'], ['core'], ['commands'], ['.']],
+  'task-operations': [['core'], ['doctor', 'inspection'], ['.']],
   'task-jobs': [['definitions'], ['signatures'], ['jobs'], ['handling'], ['external'], ['.']],
   'task-processor': [['core'], ['batches', 'handlers', 'liveness', 'submit'], ['pipelines', 'polling'], ['worker'], ['.']],
   'task-scheduler': [['periodic', 'clock-jobs'], ['persisted-clock-jobs'], ['.']],

@@ -1,15 +1,13 @@
-/** What the command line reads and prints: instants, durations, addresses, errors, and no password. */
+/** What the command line reads and says: instants, addresses, errors, and no password. */
 import { TaskError } from '@taskstream/task-api'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { explain } from '../../packages/task-cli/src/core/explain.ts'
 import { formatInstant, parseInstant } from '../../packages/task-cli/src/core/instant.ts'
 import { toLocation } from '../../packages/task-cli/src/core/location.ts'
 import { integer, toFilter } from '../../packages/task-cli/src/core/options.ts'
-import { duration, printJson, printLine, printTable } from '../../packages/task-cli/src/core/output.ts'
 import { withoutSecrets } from '../../packages/task-cli/src/core/secrets.ts'
 
 afterEach(() => {
-  vi.restoreAllMocks()
   vi.unstubAllEnvs()
 })
 
@@ -58,25 +56,6 @@ describe('an instant', () => {
     [61_999_999, '2024-02-28T00:01:01.999999Z'],
   ])('%d microseconds after midnight is written with as many digits as it has', (micros, text) => {
     expect(formatInstant(february + micros)).toBe(text)
-  })
-})
-
-describe('a duration', () => {
-  test.each([
-    [0, '0ms'],
-    [999, '999ms'],
-    [1_000, '1s'],
-    [59_999, '59s'],
-    [60_000, '1min'],
-    [61_500, '1min 1s'],
-    [3_600_000, '1h'],
-    [5_400_000, '1h 30min'],
-    [3_601_000, '1h'],
-    [86_400_000, '1d'],
-    [90_061_000, '1d 1h'],
-    [172_799_000, '1d 23h'],
-  ])('of %d ms is said by its two largest units: %s', (ms, text) => {
-    expect(duration(ms)).toBe(text)
   })
 })
 
@@ -202,34 +181,6 @@ describe('what is printed', () => {
     expect(said('TOPIC_NOT_KEYED', { topic: 'mail' })).toMatch(/"mail" keeps no index.*--keyed/)
     expect(said('TIMER_UNKNOWN', { scope: 'own', id: 'report' })).toMatch(/no timer "report" in the scope "own".*periodic ls/)
     expect(said('TIMER_DUPLICATE', { scope: 'own', id: 'report' })).toMatch(/"report" in the scope "own" already: --replace/)
-  })
-
-  test('is a table, or JSON', () => {
-    vi.stubEnv('NO_COLOR', '')
-    const lines: unknown[] = []
-    vi.spyOn(console, 'log').mockImplementation((line: unknown) => void lines.push(line))
-    const long = 'x'.repeat(60)
-    printTable(
-      ['one', 'two'],
-      [
-        [undefined, null],
-        [new Date(0), 'a\n b\t\tc'],
-        [long, `${long}x`],
-        [0, '😀'.repeat(61)],
-      ],
-    )
-    const table = String(lines[0])
-    expect(table).toMatch(/│ one +│ two +│\n├[^\n]*\n│ +│ +│\n/)
-    expect(table.indexOf('1970')).toBeLessThan(table.indexOf(long))
-    expect(table).toMatch(/│ 1970-01-01T00:00:00.000Z +│ a b c +│/)
-    expect(table).toContain(`│ ${long} │ ${'x'.repeat(59)}… `)
-    expect(table).toContain(`│ 0 `)
-    expect(table).toContain(`${'😀'.repeat(59)}…`)
-    expect(table).not.toMatch(/undefined|null/)
-    expect(table).not.toContain('\u001B')
-    printJson({ a: 1 })
-    printLine({ a: 1 })
-    expect(lines.slice(1)).toEqual(['{\n  "a": 1\n}', '{"a":1}'])
   })
 })
 

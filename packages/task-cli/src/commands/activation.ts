@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
 import { withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
-import { printJson } from '../core/output.ts'
+import { printDone } from '../output/print.ts'
 
 /** The commands, and the verb of the repository behind each. */
 const commands = [
@@ -18,8 +18,8 @@ export function addActivation(program: Command): void {
       .action(async (topic: string, options: CommonOptions) => {
         await using database = await openDatabase(options)
         const changed = await database.transactions<boolean>((transaction) => database.tasks[verb](transaction, topic))
-        if (options.json) return printJson({ topic, active: verb === 'activate', changed })
-        console.log(`${changed ? '' : 'already '}${done}: ${topic}`)
+        const json = { topic, active: verb === 'activate', changed }
+        printDone({ json, lines: [`${changed ? '' : 'already '}${done}: ${topic}`], names: [topic] }, options)
       })
   }
 }

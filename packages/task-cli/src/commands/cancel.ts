@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
 import { withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
-import { printJson } from '../core/output.ts'
+import { printDone } from '../output/print.ts'
 import { toSelector, withSelector } from '../core/selector.ts'
 import type { SelectorOptions } from '../core/selector.ts'
 
@@ -24,10 +24,11 @@ Examples:
       const selector = toSelector(sequences, options)
       await using database = await openDatabase(options)
       const done = await database.transactions<Cancellation>((transaction) => database.tasks.cancel(transaction, topic, selector))
-      if (options.json) return printJson(done)
       const taken = new Set(done.taken.map(({ sequence }) => sequence))
-      for (const task of done.cancelled)
-        console.log(`cancelled ${taskToString(task)}${taken.has(task.sequence) ? ', which was at work' : ''}`)
-      console.log(`cancelled: ${done.cancelled.length}`)
+      const lines = done.cancelled.map(
+        (task) => `cancelled ${taskToString(task)}${taken.has(task.sequence) ? ', which was at work' : ''}`,
+      )
+      const names = done.cancelled.map(({ sequence }) => `@${sequence}`)
+      printDone({ json: done, lines: [...lines, `cancelled: ${lines.length}`], names }, options)
     })
 }

@@ -3,11 +3,26 @@ import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
 import { toFilter, withCommon, withFilter } from '../core/options.ts'
 import type { CommonOptions, FilterOptions } from '../core/options.ts'
-import { printJson, printTable } from '../core/output.ts'
+import type { Column } from '../output/column.ts'
+import { printList } from '../output/print.ts'
 
 interface CountOptions extends CommonOptions, FilterOptions {
   readonly recent?: boolean
 }
+
+interface CountRow {
+  readonly topic: string
+  readonly state: FilterState
+  readonly count: number
+  readonly bound: number
+}
+
+const columns: readonly Column<CountRow>[] = [
+  { name: 'topic', rank: 0, kind: 'identifier', value: ({ topic }) => topic },
+  { name: 'state', rank: 0, kind: 'word', value: ({ state }) => state },
+  { name: 'count', rank: 0, kind: 'number', value: ({ count }) => count },
+  { name: 'last', rank: 1, kind: 'number', value: ({ bound }) => bound },
+]
 
 export function addCount(program: Command): void {
   withFilter(withCommon(program.command('count').description('exact counts by topic and state; reads every task that it counts')))
@@ -21,10 +36,6 @@ export function addCount(program: Command): void {
       const rows = [...counts].flatMap(([name, states]) =>
         [...states].map(([state, { count, bound }]) => ({ topic: name, state, count, bound })),
       )
-      if (options.json) return printJson(rows)
-      printTable(
-        ['topic', 'state', 'count', 'last sequence'],
-        rows.map(({ topic: name, state, count, bound }) => [name, state, count, bound]),
-      )
+      printList({ columns, rows, name: (row) => row.topic }, options)
     })
 }

@@ -5,7 +5,9 @@ import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
 import { withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
-import { duration, printJson, printTable } from '../core/output.ts'
+import type { Column } from '../output/column.ts'
+import { duration } from '../output/duration.ts'
+import { printList } from '../output/print.ts'
 
 interface LimitsOptions extends CommonOptions {
   readonly total?: string
@@ -16,6 +18,17 @@ interface LimitsOptions extends CommonOptions {
 }
 
 type Limits = ReadonlyMap<string, TopicLimits>
+
+type LimitsRow = readonly [topic: string, limits: TopicLimits]
+
+const columns: readonly Column<LimitsRow>[] = [
+  { name: 'topic', rank: 0, kind: 'identifier', value: ([topic]) => topic },
+  { name: 'total', rank: 1, kind: 'number', value: ([, { total }]) => total },
+  { name: 'rate', rank: 2, kind: 'word', value: ([, { rate }]) => rate && `${rate.count} in ${duration(rate.perMs)}` },
+  { name: 'entries', rank: 3, kind: 'number', value: ([, { maxEntries }]) => maxEntries?.count },
+  { name: 'when-full', rank: 5, kind: 'word', value: ([, { maxEntries }]) => maxEntries?.whenFull },
+  { name: 'dead-letters', rank: 4, kind: 'identifier', value: ([, { deadLetter }]) => deadLetter },
+]
 
 /** Takes a limit away. */
 const none = 'none'
@@ -56,18 +69,8 @@ Examples:
               return database.tasks.limits(transaction)
             })
       const shown = [...limits].filter(([name]) => topic === undefined || name === topic)
-      if (options.json) return printJson(Object.fromEntries(shown))
-      printTable(
-        ['topic', 'total', 'rate', 'entries', 'when full', 'dead letters'],
-        shown.map(([name, { total, rate, maxEntries, deadLetter }]) => [
-          name,
-          total,
-          rate && `${rate.count} in ${duration(rate.perMs)}`,
-          maxEntries?.count,
-          maxEntries?.whenFull,
-          deadLetter,
-        ]),
-      )
+      const json = ([name, limited]: LimitsRow): unknown => ({ topic: name, ...limited })
+      printList({ columns, rows: shown, name: ([name]) => name, json, document: Object.fromEntries(shown) }, options)
     })
 }
 

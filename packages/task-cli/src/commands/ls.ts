@@ -3,7 +3,8 @@ import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
 import { integer, toFilter, withCommon, withFilter } from '../core/options.ts'
 import type { CommonOptions, FilterOptions } from '../core/options.ts'
-import { printLine, printTable } from '../core/output.ts'
+import { nameOf, taskColumns, withoutPayload } from '../core/tasks.ts'
+import { printList } from '../output/print.ts'
 
 interface ListOptions extends CommonOptions, FilterOptions {
   readonly after?: number
@@ -13,7 +14,7 @@ interface ListOptions extends CommonOptions, FilterOptions {
 
 export function addLs(program: Command): void {
   withFilter(
-    withCommon(program.command('ls').description('list tasks of a topic, in the order of pushing; with --json one on each line')),
+    withCommon(program.command('ls').description('list tasks of a topic, in the order of pushing, without their payload')),
   )
     .argument('<topic>')
     .option('--after <sequence>', 'only tasks with a greater sequence, ascending', integer)
@@ -24,34 +25,20 @@ export function addLs(program: Command): void {
       `
 Examples:
   taskstream ls invoices --state failed --size 10
-  taskstream ls invoices --before 9007199254740991 --size 1      the latest task`,
+  taskstream ls invoices --before 9007199254740991 --size 1      the latest task
+  taskstream ls invoices --state delayed -o name | xargs taskstream reschedule invoices --delay-ms 0`,
     )
     .action(async (topic: string, { after, before, size, ...options }: ListOptions) => {
       await using database = await openDatabase(options)
-      const tasks = await database.reading<TaskInfo[]>((transaction) =>
-        database.tasks.page(transaction, topic, {
+      const { tasks, now } = await database.reading(async (transaction) => ({
+        tasks: (await database.tasks.page(transaction, topic, {
           ...toFilter(options),
           ...(after !== undefined && { after }),
           ...(before !== undefined && { before }),
           size,
-        }),
-      )
-      if (options.json) return tasks.forEach(printLine)
-      printTable(
-        ['sequence', 'identifier', 'state', 'reason', 'tries', 'created', 'due', 'completed', 'input', 'output'],
-        tasks.map((task) => [
-          task.sequence,
-          task.identifier,
-          // Filters and counts call a suspended task with a due time `delayed`.
-          task.blocked ? 'blocked' : task.due === undefined ? task.state : 'delayed',
-          task.reason,
-          task.tries,
-          task.created,
-          task.due,
-          task.completed,
-          task.input,
-          task.output,
-        ]),
-      )
+        })) as TaskInfo[],
+        now: await database.tasks.timers.now(transaction, topic),
+      }))
+      printList({ columns: taskColumns, rows: tasks, name: nameOf, json: withoutPayload, now }, options)
     })
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { connect } from '../core/database.ts'
 import { withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
-import { printJson } from '../core/output.ts'
+import { printDone } from '../output/print.ts'
 
 export function addMigrate(program: Command): void {
   const migrate = program.command('migrate').description('create or upgrade the tables of taskstream in a database')
@@ -10,15 +10,15 @@ export function addMigrate(program: Command): void {
   withCommon(migrate.command('up').description('bring the tables to this release')).action(async (options: CommonOptions) => {
     await using database = await connect(options, 'make')
     const done = await database.tasks.migrate(database.transactions)
-    if (options.json) printJson(done)
-    else console.log(done.from === done.to ? `nothing to do: version ${done.to}` : `from version ${done.from} to ${done.to}`)
+    const line = done.from === done.to ? `nothing to do: version ${done.to}` : `from version ${done.from} to ${done.to}`
+    printDone({ json: done, lines: [line], names: [String(done.to)] }, options)
   })
 
   withCommon(migrate.command('plan').description('print the SQL that `up` would run')).action(async (options: CommonOptions) => {
     await using database = await connect(options, 'pretend')
     const plan = await database.tasks.plan(database.reading)
-    if (options.json) printJson(plan)
-    else console.log(plan.text || `-- nothing to do: version ${plan.to}`)
+    const lines = (plan.text || `-- nothing to do: version ${plan.to}`).split('\n')
+    printDone({ json: plan, lines, names: [String(plan.to)] }, options)
   })
 
   withCommon(
@@ -26,8 +26,8 @@ export function addMigrate(program: Command): void {
   ).action(async (options: CommonOptions) => {
     await using database = await connect(options)
     const status = await database.tasks.schemaStatus(database.reading)
-    if (options.json) printJson(status)
-    else console.log(`tables: ${status.found || 'none'}, this release: ${status.known}, ${status.works ? 'fit' : 'do not fit'}`)
+    const line = `tables: ${status.found || 'none'}, this release: ${status.known}, ${status.works ? 'fit' : 'do not fit'}`
+    printDone({ json: status, lines: [line], names: [String(status.found)] }, options)
     if (!status.works) process.exitCode = 1
   })
 }

@@ -1,4 +1,4 @@
-import { TaskError } from '@taskstream/task-api'
+import { TaskError, taskToString } from '@taskstream/task-api'
 import { allPeriodicTasks, periodicTasks } from '@taskstream/task-scheduler'
 import type { Misfire, PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
 import { Option } from 'commander'
@@ -7,7 +7,8 @@ import { openDatabase } from '../core/database.ts'
 import type { Database } from '../core/database.ts'
 import { integer, withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
-import { printJson, printLine, printTable } from '../core/output.ts'
+import type { Column } from '../output/column.ts'
+import { printDone, printList } from '../output/print.ts'
 
 interface ScopeOptions extends CommonOptions {
   readonly scope?: string
@@ -31,6 +32,23 @@ interface AddOptions extends ScopeOptions {
   readonly replace?: true
 }
 
+const columns: readonly Column<PeriodicTaskInfo>[] = [
+  { name: 'scope', rank: 5, kind: 'identifier', value: ({ scope }) => scope },
+  { name: 'id', rank: 0, kind: 'identifier', value: ({ id }) => id },
+  { name: 'timer', rank: 2, kind: 'text', value: ({ timer }) => timer },
+  { name: 'topic', rank: 3, kind: 'identifier', value: ({ topic }) => topic },
+  {
+    name: 'status',
+    rank: 0,
+    kind: 'text',
+    value: ({ status, note }) => (note === undefined ? status : `${status}: ${note}`),
+  },
+  { name: 'next', rank: 1, kind: 'instant', value: ({ next }) => next },
+  { name: 'fired', rank: 6, kind: 'number', value: ({ fired }) => fired },
+  { name: 'skipped', rank: 7, kind: 'number', value: ({ skipped }) => skipped },
+  { name: 'summary', rank: 4, kind: 'text', value: ({ summary }) => summary },
+]
+
 export function addPeriodic(program: Command): void {
   const periodic = program.command('periodic').description('manage periodic tasks, which timers submit')
   addLs(periodic)
@@ -53,22 +71,7 @@ function addLs(periodic: Command): void {
       const filter = name === undefined ? {} : { name }
       const list = options.scope === undefined ? allPeriodicTasks(database.tasks) : timersOf(database, options).list
       const infos = await database.reading<PeriodicTaskInfo[]>((transaction) => list(transaction, filter))
-      if (options.json) {
-        for (const info of infos) printLine(info)
-        return
-      }
-      const row = ({ scope, id, timer, topic, status, note, next, fired, skipped, summary }: PeriodicTaskInfo): unknown[] => [
-        scope,
-        id,
-        timer,
-        topic,
-        note === undefined ? status : `${status}: ${note}`,
-        next,
-        fired,
-        skipped,
-        summary,
-      ]
-      printTable(['scope', 'id', 'timer', 'topic', 'status', 'next', 'fired', 'skipped', 'summary'], infos.map(row))
+      printList({ columns, rows: infos, name: ({ id }) => id }, options)
     })
 }
 
@@ -114,7 +117,7 @@ Examples:
     .action(async (id: string, timer: string, topic: string, { replace, start, end, ...options }: AddOptions) => {
       await using database = await openDatabase(options)
       const timers = timersOf(database, options)
-      const { url: _url, schema: _schema, scope: _scope, json, ...given } = options
+      const given = definitionOf(options)
       const task: PeriodicTask = {
         id,
         timer,
@@ -129,10 +132,9 @@ Examples:
         return 'added'
       })
       const info = await database.transactions<PeriodicTaskInfo | undefined>((transaction) => timers.get(transaction, id))
-      if (json) return printJson({ done, ...info })
       const next =
         info?.status === 'ended' ? `never again: ${info.note}` : `next ${info?.next?.toISOString() ?? 'when it is resumed'}`
-      console.log(`${done}: ${id}, ${next}`)
+      printDone({ json: { done, ...info }, lines: [`${done}: ${id}, ${next}`], names: [id] }, options)
     })
 }
 
@@ -156,8 +158,7 @@ function addPauses(periodic: Command): void {
           for (const id of ids) if (await timers[name](transaction, id)) count++
           return count
         })
-        if (options.json) return printJson({ [done]: changed })
-        console.log(`${done}: ${changed}`)
+        printDone({ json: { [done]: changed }, lines: [`${done}: ${changed}`], names: ids }, options)
       })
   }
 }
@@ -171,12 +172,11 @@ function addRun(periodic: Command): void {
       const timers = timersOf(database, options)
       const { submitted, unfinished } = await database.transactions((transaction) => timers.runNow(transaction, id))
       if (unfinished !== undefined) process.exitCode = 1
-      if (options.json) return printJson(submitted ? { submitted } : { unfinished })
-      console.log(
-        submitted
-          ? `submitted: ${submitted.topic}/${submitted.identifier}@${submitted.sequence}`
-          : `nothing submitted: its task @${unfinished} has not ended`,
-      )
+      const line = submitted
+        ? `submitted: ${taskToString(submitted)}`
+        : `nothing submitted: its task @${unfinished} has not ended`
+      const json = submitted ? { submitted } : { unfinished }
+      printDone({ json, lines: [line], names: submitted ? [`@${submitted.sequence}`] : [] }, options)
     })
 }
 
@@ -190,9 +190,29 @@ function addRm(periodic: Command): void {
       await database.transactions(async (transaction) => {
         for (const id of ids) await timers.remove(transaction, id)
       })
-      if (options.json) return printJson({ removed: ids })
-      console.log(`removed: ${ids.join(', ')}`)
+      printDone({ json: { removed: ids }, lines: [`removed: ${ids.join(', ')}`], names: ids }, options)
     })
+}
+
+/** What the options say of the timer itself. */
+function definitionOf(options: Omit<AddOptions, 'replace' | 'start' | 'end'>): Partial<PeriodicTask> {
+  const { input, identifier, name, summary, priority, maxTries, misfire, lateMs, whileUnfinished, jitterMs, maxCount, paused } =
+    options
+  const given = {
+    input,
+    identifier,
+    name,
+    summary,
+    priority,
+    maxTries,
+    misfire,
+    lateMs,
+    whileUnfinished,
+    jitterMs,
+    maxCount,
+    paused,
+  }
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
 function timersOf({ tasks }: Database, { scope }: ScopeOptions): PeriodicTasks<unknown> {

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
 import { integer, withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
-import { printLine } from '../core/output.ts'
+import { printDone } from '../output/print.ts'
 
 interface PushOptions extends CommonOptions {
   readonly input?: string
@@ -36,7 +36,7 @@ Examples:
   echo '{"identifier":"inv-3","delayMs":60000}' | taskstream push invoices --stdin`,
     )
     .action(async (topic: string, identifiers: readonly string[], options: PushOptions) => {
-      const { insertion, initialize = false, stdin = false, json = false } = options
+      const { insertion, initialize = false, stdin = false } = options
       const creations = [
         ...identifiers.map((identifier) => ({ ...common(options), identifier })),
         ...(stdin ? (await readCreations()).map((creation) => ({ ...common(options, creation.due), ...creation })) : []),
@@ -47,10 +47,8 @@ Examples:
         if (initialize) await database.tasks.initialize(transaction, topic)
         return database.tasks.push(transaction, topic, creations, insertion ? { insertion } : {})
       })
-      for (const task of pushed) {
-        if (json) printLine(task)
-        else console.log(`${task.outcome} ${taskToString(task)}`)
-      }
+      const lines = pushed.map((task) => `${task.outcome} ${taskToString(task)}`)
+      printDone({ json: pushed, lines, names: pushed.map(({ sequence }) => `@${sequence}`) }, options)
     })
 }
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
 import { integer, toFilter, withCommon, withFilter } from '../core/options.ts'
 import type { CommonOptions, FilterOptions } from '../core/options.ts'
-import { printJson } from '../core/output.ts'
+import { printDone } from '../output/print.ts'
 
 interface RedriveOptions extends CommonOptions, FilterOptions {
   readonly dryRun?: boolean
@@ -34,8 +34,8 @@ Examples:
           limit,
         }),
       )
-      if (options.json) return printJson({ ...done, dryRun })
       const span = done.count === 0 ? '' : `, sequences ${done.first} to ${done.last}`
-      console.log(`${dryRun ? 'would be ready again' : 'ready again'}: ${done.count}${span}`)
+      const line = `${dryRun ? 'would be ready again' : 'ready again'}: ${done.count}${span}`
+      printDone({ json: { ...done, dryRun }, lines: [line], names: [topic] }, options)
     })
 }

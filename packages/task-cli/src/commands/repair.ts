@@ -3,12 +3,25 @@ import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
 import { withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
-import { printJson, printTable } from '../core/output.ts'
+import type { Column } from '../output/column.ts'
+import { printList } from '../output/print.ts'
+import { formatOf } from '../output/format.ts'
 
 const sequences = {
   ahead: 'new tasks are numbered after all existing tasks',
   moved: 'the sequence was behind, and is now ahead of all tasks',
 } as const
+
+type RepairRow = Pick<Repair, 'corrected' | 'listed' | 'noted' | 'held' | 'left'> & { readonly topic: string }
+
+const columns: readonly Column<RepairRow>[] = [
+  { name: 'topic', rank: 0, kind: 'identifier', value: ({ topic }) => topic },
+  { name: 'corrected', rank: 0, kind: 'number', value: ({ corrected }) => corrected },
+  { name: 'listed', rank: 1, kind: 'number', value: ({ listed }) => listed },
+  { name: 'noted', rank: 2, kind: 'number', value: ({ noted }) => noted },
+  { name: 'held', rank: 3, kind: 'number', value: ({ held }) => held },
+  { name: 'left', rank: 0, kind: 'number', value: ({ left }) => left },
+]
 
 export function addRepair(program: Command): void {
   withCommon(
@@ -33,7 +46,7 @@ Examples:
       const done: Repair[] = []
       for (const name of topics) done.push(await repair(name))
       const rows = done.map(({ corrected, listed, noted, held, left }, index) => ({
-        topic: topics[index],
+        topic: topics[index]!,
         corrected,
         listed,
         noted,
@@ -41,11 +54,8 @@ Examples:
         left,
       }))
       const sequence = done.some((each) => each.sequence === 'moved') ? 'moved' : 'ahead'
-      if (options.json) return printJson({ topics: rows, sequence })
-      printTable(
-        ['topic', 'corrected', 'of these listed', 'noted', 'held', 'left'],
-        rows.map(({ topic: name, corrected, listed, noted, held, left }) => [name, corrected, listed, noted, held, left]),
-      )
+      printList({ columns, rows, name: (row) => row.topic, document: { topics: rows, sequence } }, options)
+      if (!['table', 'wide'].includes(formatOf(options))) return
       if (rows.some(({ left }) => left > 0)) console.log('left: others were working on these tasks; run this again')
       console.log(sequences[sequence])
     })

@@ -5,7 +5,7 @@ import { openDatabase } from '../core/database.ts'
 import { parseInstant } from '../core/instant.ts'
 import { integer, withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
-import { printJson } from '../core/output.ts'
+import { printDone } from '../output/print.ts'
 import { toSelector, withSelector } from '../core/selector.ts'
 import type { SelectorOptions } from '../core/selector.ts'
 
@@ -38,9 +38,8 @@ Examples:
       const moved = await database.transactions<readonly Task[]>((transaction) =>
         database.tasks.reschedule(transaction, topic, selector, to),
       )
-      if (options.json) return printJson({ rescheduled: moved })
-      for (const task of moved) console.log(`rescheduled ${taskToString(task)}`)
-      console.log(`rescheduled: ${moved.length}`)
+      const lines = [...moved.map((task) => `rescheduled ${taskToString(task)}`), `rescheduled: ${moved.length}`]
+      printDone({ json: { rescheduled: moved }, lines, names: moved.map(({ sequence }) => `@${sequence}`) }, options)
     })
 }
 

@@ -1,14 +1,17 @@
-import type { CalendarEvent, Timer } from '@taskstream/task-timers'
+import type { CalendarEvent, PreviewEntry, Timer } from '@taskstream/task-timers'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import { formatInstant, parseInstant } from '../core/instant.ts'
 import { integer } from '../core/options.ts'
-import { duration, printJson, printLine, printTable } from '../core/output.ts'
+import type { Column } from '../output/column.ts'
+import { duration } from '../output/duration.ts'
+import { formatOf, withOutput } from '../output/format.ts'
+import type { OutputOptions } from '../output/format.ts'
+import { printJson, printLine, printList } from '../output/print.ts'
 
-interface NextOptions {
+interface NextOptions extends OutputOptions {
   readonly base?: number
   readonly count: number
-  readonly json?: boolean
   readonly stdin?: boolean
 }
 
@@ -22,13 +25,12 @@ const maximumCount = 1_000
 
 export function addTimer(program: Command): void {
   const timer = program.command('timer').description('explain timers: calendar events, cron patterns, intervals')
-  const next = timer
-    .command('next')
-    .description('list the next elapses of a timer, and the changes of clocks between them')
+  const next = withOutput(
+    timer.command('next').description('list the next elapses of a timer, and the changes of clocks between them'),
+  )
     .argument('[expression]', 'a calendar event, cron:<pattern>, or every:<duration>')
     .option('--base <instant>', 'list elapses after this instant, ISO 8601 (default: now)', base)
     .option('--count <count>', `how many elapses, 1 to ${maximumCount}`, count, defaultCount)
-    .option('--json', 'print JSON for programs')
     .option('--stdin', 'read a JSON object on each line, {"expression","base","count"}, and answer with one on each line')
     .addHelpText(
       'after',
@@ -47,8 +49,10 @@ Examples:
       const { parseTimer } = await import('@taskstream/task-scheduler')
       const from = options.base ?? now()
       const timer = parseTimer(expression)
-      if (options.json) return printJson(answer(timer, from, options.count))
-      await printElapses(timer, from, options.count)
+      const format = formatOf(options)
+      if (format === 'json') return printJson(answer(timer, from, options.count))
+      if (format === 'ndjson') return printLine(answer(timer, from, options.count))
+      await printElapses(timer, from, options)
     })
 }
 
@@ -116,21 +120,30 @@ function isCalendarEvent(timer: Timer): timer is CalendarEvent {
   return 'nextMicros' in timer
 }
 
-async function printElapses(timer: Timer, from: number, many: number): Promise<void> {
+async function printElapses(timer: Timer, from: number, options: NextOptions): Promise<void> {
+  const { count: many } = options
   const { preview } = await import('@taskstream/task-scheduler')
   const entries = preview(timer, many, { after: Math.floor(from / 1_000) })
+  const rows = { columns: columns(timer), rows: entries, name: ({ instant }: PreviewEntry) => instant }
+  if (!['table', 'wide'].includes(formatOf(options))) return printList(rows, options)
   if (isCalendarEvent(timer) && timer.normalized !== timer.expression) console.log(timer.normalized)
   if (entries.length === 0) return console.log(`never after ${formatInstant(from)}`)
-  printTable(
-    ['UTC', timer.zone === 'UTC' ? 'weekday' : timer.zone, 'after the one before'],
-    entries.map(({ instant, local, offset, abbreviation, sincePreviousMs }) => [
-      instant,
-      timer.zone === 'UTC' ? local.slice(0, 3) : `${local} ${offset} ${abbreviation}`,
-      sincePreviousMs === undefined ? '' : duration(sincePreviousMs),
-    ]),
-  )
+  printList(rows, options)
   for (const { instant, notes } of entries) for (const note of notes) console.log(`before ${instant}: ${note}`)
   if (entries.length < many) console.log('and never again')
+}
+
+function columns({ zone }: Timer): readonly Column<PreviewEntry>[] {
+  return [
+    { name: 'utc', rank: 0, kind: 'word', value: ({ instant }) => instant },
+    {
+      name: zone === 'UTC' ? 'weekday' : zone,
+      rank: 1,
+      kind: 'word',
+      value: ({ local, offset, abbreviation }) => (zone === 'UTC' ? local.slice(0, 3) : `${local} ${offset} ${abbreviation}`),
+    },
+    { name: 'since', rank: 2, kind: 'word', value: ({ sincePreviousMs }) => sincePreviousMs && duration(sincePreviousMs) },
+  ]
 }
 
 function base(text: string): number {

@@ -5,9 +5,27 @@ import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
 import { integer, withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
-import { duration, printJson, printTable } from '../core/output.ts'
+import type { Column } from '../output/column.ts'
+import { printDone, printList } from '../output/print.ts'
 
 interface AddOptions extends CommonOptions, TopicOptions {}
+
+type TopicRow = TopicOverview & { readonly paused: boolean }
+
+/** A count that has reached the limit stands for that many tasks or more. */
+function columns(limit: number): readonly Column<TopicRow>[] {
+  const count = (value: number): string | number => (value >= limit ? `${value}+` : value)
+  return [
+    { name: 'topic', rank: 0, kind: 'identifier', value: ({ topic }) => topic },
+    { name: 'ready', rank: 0, kind: 'number', value: ({ ready }) => count(ready) },
+    { name: 'active', rank: 1, kind: 'number', value: ({ active }) => count(active) },
+    { name: 'delayed', rank: 2, kind: 'number', value: ({ delayed }) => count(delayed) },
+    { name: 'oldest', rank: 3, kind: 'duration', value: ({ oldestReadyMs }) => oldestReadyMs },
+    { name: 'state', rank: 4, kind: 'word', value: ({ paused }) => (paused ? 'paused' : '') },
+    { name: 'order', rank: 5, kind: 'word', value: ({ order }) => order },
+    { name: 'condition', rank: 6, kind: 'word', value: ({ condition }) => condition },
+  ]
+}
 
 export function addTopics(program: Command): void {
   const topics = program.command('topics').description('list topics, and make them known')
@@ -27,21 +45,7 @@ function addLs(parent: Command): void {
         const overview: readonly TopicOverview[] = await database.tasks.overview(transaction, { limit })
         return overview.map((topic) => ({ ...topic, paused: activations.get(topic.topic)?.active === false }))
       })
-      if (options.json) return printJson(topics)
-      const count = (value: number): string => (value >= limit ? `${value}+` : String(value))
-      printTable(
-        ['topic', 'order', 'condition', 'ready', 'active', 'delayed', 'oldest ready', ''],
-        topics.map(({ topic, order, condition, ready, active, delayed, oldestReadyMs, paused }) => [
-          topic,
-          order,
-          condition,
-          count(ready),
-          count(active),
-          count(delayed),
-          oldestReadyMs === undefined ? '' : duration(oldestReadyMs),
-          paused ? 'paused' : '',
-        ]),
-      )
+      printList({ columns: columns(limit), rows: topics, name: ({ topic }) => topic }, options)
     })
 }
 
@@ -65,7 +69,6 @@ Examples:
         // Without options, a known topic may have any order and condition.
         database.tasks.initialize(transaction, topic, ...(Object.keys(asked).length > 0 ? [asked] : [])),
       )
-      if (options.json) return printJson({ topic, added })
-      console.log(`${added ? 'added' : 'already there'}: ${topic}`)
+      printDone({ json: { topic, added }, lines: [`${added ? 'added' : 'already there'}: ${topic}`], names: [topic] }, options)
     })
 }

@@ -2,12 +2,12 @@ import { filterStates } from '@taskstream/task-api'
 import type { FilterState, TaskFilter } from '@taskstream/task-api'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
+import { withOutput } from '../output/format.ts'
+import type { OutputOptions } from '../output/format.ts'
 import type { DatabaseOptions } from './database.ts'
 
 /** The options of every command. */
-export interface CommonOptions extends DatabaseOptions {
-  readonly json?: boolean
-}
+export interface CommonOptions extends DatabaseOptions, OutputOptions {}
 
 export interface FilterOptions {
   readonly state?: readonly FilterState[]
@@ -18,10 +18,11 @@ export interface FilterOptions {
 }
 
 export function withCommon(command: Command): Command {
-  return command
-    .addOption(new Option('--url <url>', 'postgres://…, mariadb://…, mysql://… or sqlite:<file>').env('TASKSTREAM_URL'))
-    .option('--schema <name>', 'schema of the tables on PostgreSQL (default: taskstream)')
-    .option('--json', 'print JSON for programs')
+  return withOutput(
+    command
+      .addOption(new Option('--url <url>', 'postgres://…, mariadb://…, mysql://… or sqlite:<file>').env('TASKSTREAM_URL'))
+      .option('--schema <name>', 'schema of the tables on PostgreSQL (default: taskstream)'),
+  )
 }
 
 export function withFilter(command: Command): Command {
