@@ -30,8 +30,8 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
   })
 
   /** Expects one line with an error code, without a stack or a secret. */
-  const expectRefusal = ({ code, out, err }: Run, words: RegExp): void => {
-    expect([code, out, err]).toEqual([1, '', expect.stringMatching(words)])
+  const expectRefusal = ({ code, out, err }: Run, words: RegExp, ending: number = 5): void => {
+    expect([code, out, err]).toEqual([ending, '', expect.stringMatching(words)])
     expect(err).toMatch(/^error: [^\n]+ \([A-Z_]+\)\n$/)
     expect(err).not.toContain(secret)
   }
@@ -84,7 +84,7 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
       ['sqllite:tasks.db', /No engine for sqllite/],
       ['file://elsewhere/tasks.db', /file:/],
     ] as const)
-      expectRefusal(await run(['migrate', 'up', '--url', given], { cwd: folder }), words)
+      expectRefusal(await run(['migrate', 'up', '--url', given], { cwd: folder }), words, 2)
     expect(readdirSync(folder)).toEqual(before)
     const spaced = join(folder, 'a b.db')
     expect(await run(['migrate', 'up', '--url', `file://${folder}/a%20b.db`])).toMatchObject({ code: 0 })
@@ -94,10 +94,14 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
   testOn(['sqlite-file'])('says of a file of SQLite that cannot be opened what is wrong with it', async () => {
     const noDatabase = join(folder, 'letter.txt')
     writeFileSync(noDatabase, 'Dear database, this is a letter, and no database at all.'.repeat(100))
-    expectRefusal(await run(['topics', '--url', `sqlite:${folder}/gone.db`]), /There is no file .*migrate up.*DATABASE_MISSING/)
-    expectRefusal(await run(['topics', '--url', `sqlite:${folder}`]), /DATABASE_MISSING/)
-    expectRefusal(await run(['migrate', 'up', '--url', `sqlite:${folder}/gone/tasks.db`]), /folder.*DATABASE_MISSING/)
-    expectRefusal(await run(['topics', '--url', `sqlite:${noDatabase}`]), /no SQLite database.*DATABASE_MISSING/)
+    expectRefusal(
+      await run(['topics', '--url', `sqlite:${folder}/gone.db`]),
+      /There is no file .*migrate up.*DATABASE_MISSING/,
+      1,
+    )
+    expectRefusal(await run(['topics', '--url', `sqlite:${folder}`]), /DATABASE_MISSING/, 1)
+    expectRefusal(await run(['migrate', 'up', '--url', `sqlite:${folder}/gone/tasks.db`]), /folder.*DATABASE_MISSING/, 1)
+    expectRefusal(await run(['topics', '--url', `sqlite:${noDatabase}`]), /no SQLite database.*DATABASE_MISSING/, 1)
   })
 
   testOn(['postgres-18', 'mariadb'])('says that a database is missing, a login wrong, or a permission', async () => {
@@ -106,7 +110,7 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
       there.pathname = '/not_there'
       there.username = new URL(administratorOf(fixture.subject.location.at)).username
     })
-    expectRefusal(await run(['topics', '--url', missing]), /not_there.*DATABASE_MISSING/)
+    expectRefusal(await run(['topics', '--url', missing]), /not_there.*DATABASE_MISSING/, 1)
     const name = 'taskstream_by_password'
     const host = isPostgres ? '' : "@'127.0.0.1'"
     await execute(
@@ -144,7 +148,15 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
     const there = urlOf(subject)
     const commands = [
       ['topics'],
-      ['topics', 'add', 'b'],
+      ['topic', 'create', 'b'],
+      ['topic', 'options', 'a'],
+      ['topic', 'destroy', 'a', '--yes'],
+      ['show', 'a', '@1'],
+      ['export', 'a'],
+      ['tail', 'a'],
+      ['watch'],
+      ['wait', 'a', '@1'],
+      ['run-now', 'a', '@1'],
       ['ls', 'a'],
       ['count'],
       ['push', 'a', 'x'],
@@ -183,25 +195,33 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
     writeFileSync(empty, '')
     const command = (...args: readonly string[]): Promise<Run> => run([...args, '--url', url])
     expectRefusal(await run(['topics', '--url', `sqlite:${empty}`]), /Run: taskstream migrate up \(SCHEMA_MISSING\)/)
-    expectRefusal(await command('push', 'nowhere', 'a'), /"nowhere".*: taskstream topics add nowhere \(TOPIC_UNKNOWN\)/)
-    expectRefusal(await command('push', 'two words', 'a'), /: taskstream topics add 'two words' \(TOPIC_UNKNOWN\)/)
-    expectRefusal(await command('periodic', 'add', 'x', 'daily', 'nowhere'), /: taskstream topics add nowhere \(TOPIC_UNKNOWN\)/)
-    expectRefusal(await command('periodic', 'run', 'x'), /: taskstream periodic ls .*\(TIMER_UNKNOWN\)/)
+    expectRefusal(await command('push', 'nowhere', 'a'), /"nowhere".*: taskstream topic create nowhere\) \(TOPIC_UNKNOWN\)/, 3)
+    expectRefusal(await command('push', 'two words', 'a'), /: taskstream topic create 'two words'\) \(TOPIC_UNKNOWN\)/, 3)
+    expectRefusal(
+      await command('periodic', 'add', 'x', 'daily', 'nowhere'),
+      /: taskstream topic create nowhere\) \(TOPIC_UNKNOWN\)/,
+      3,
+    )
+    expectRefusal(await command('periodic', 'run', 'x'), /: taskstream periodic ls.*\(TIMER_UNKNOWN\)/, 3)
     await command('periodic', 'add', 'x', 'daily', fixture.topic)
-    expectRefusal(await command('periodic', 'add', 'x', 'daily', fixture.topic), /--replace.*\(TIMER_DUPLICATE\)/)
-    expectRefusal(await command('topics', 'add', fixture.topic, '--order', 'lifo'), /TOPIC_DIFFERENT/)
-    expectRefusal(await command('push', fixture.topic, 'a', '--insertion', 'supersede'), /topics add .* --keyed.*TOPIC_NOT_KEYED/)
+    expectRefusal(await command('periodic', 'add', 'x', 'daily', fixture.topic), /--replace.*\(TIMER_DUPLICATE\)/, 1)
+    expectRefusal(await command('topic', 'create', fixture.topic, '--order', 'lifo'), /topic options .*TOPIC_DIFFERENT/, 1)
+    expectRefusal(
+      await command('push', fixture.topic, 'a', '--insertion', 'supersede'),
+      /topic create .* --keyed.*TOPIC_NOT_KEYED/,
+      1,
+    )
   })
 
   test('makes topics known, with their order and condition', async () => {
-    const add = (...args: readonly string[]): Promise<Run> => run(['topics', 'add', ...args, '--url', url])
+    const add = (...args: readonly string[]): Promise<Run> => run(['topic', 'create', ...args, '--url', url])
     expect(await add('urgent', '--order', 'priority', '--condition', 'singular-by-identifier')).toEqual({
       code: 0,
-      out: 'added: urgent\n',
+      out: 'created: urgent\n',
       err: '',
     })
     expect((await add('urgent')).out).toBe('already there: urgent\n')
-    expect(JSON.parse((await add('found', '--keyed', '--json')).out)).toEqual({ topic: 'found', added: true })
+    expect(JSON.parse((await add('found', '--keyed', '--json')).out)).toEqual({ topic: 'found', created: true })
     const { out } = await run(['topics', '--json', '--url', url])
     expect(JSON.parse(out)).toContainEqual(
       expect.objectContaining({ topic: 'urgent', order: 'priority', condition: 'singular-by-identifier' }),

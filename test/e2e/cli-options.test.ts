@@ -82,7 +82,7 @@ describe.skipIf(!canRun)('the command line', () => {
     expect((await taskstream('reschedule', fixture.topic, `@${a!.sequence}`, `${b!.sequence}`, ...when)).out).toBe(
       `rescheduled ${name(b!)}\nrescheduled: 1\n`,
     )
-    expect(await json('reschedule', fixture.topic, '--external-id', 'x 1', '--delay-ms', '0', '--deadline', 'none')).toEqual({
+    expect(await json('reschedule', fixture.topic, 'ext:x 1', '--delay-ms', '0', '--deadline', 'none')).toEqual({
       rescheduled: [key(c!)],
     })
     const due = new Date('2100-01-01T00:00:00Z')
@@ -90,28 +90,36 @@ describe.skipIf(!canRun)('the command line', () => {
     expect((await taskstream('cancel', fixture.topic, `@${held!.sequence}`, `@${b!.sequence}`)).out).toBe(
       `cancelled ${name(a!)}, which was at work\ncancelled ${name(b!)}\ncancelled: 2\n`,
     )
-    expect(await json('cancel', fixture.topic, '--identifier', 'd')).toEqual({ cancelled: [key(d!)], taken: [] })
-    expect((await taskstream('cancel', fixture.topic, '--external-id', 'nobody')).out).toBe('cancelled: 0\n')
-    expect(await fixture.states()).toEqual({ filtered: 3, ready: 1 })
+    expect(await json('cancel', fixture.topic, 'd')).toEqual({ cancelled: [key(d!)], taken: [] })
+    expect(await taskstream('cancel', fixture.topic, 'ext:nobody', 'id:c')).toEqual({
+      code: 3,
+      out: `cancelled ${name(c!)}\ncancelled: 1\n`,
+      err: expect.stringMatching(/^error: no task ext:nobody in topic/),
+    })
+    expect(await taskstream('cancel', fixture.topic, 'a')).toEqual({
+      code: 0,
+      out: 'cancelled: 0\n',
+      err: `a stays as it is: @${a!.sequence} is filtered\n`,
+    })
+    expect(await fixture.states()).toEqual({ filtered: 4 })
   })
 
   test('refuses what names no tasks or no instant, and says how to', async () => {
     await fixture.nextTopic()
-    const [a] = await fixture.push('a')
+    await fixture.push('a')
     const before = await fixture.page()
-    const cases: readonly (readonly [readonly string[], RegExp])[] = [
-      [['cancel', fixture.topic], /must be named by sequences such as @4711, or by --external-id, or by --identifier/],
-      [['cancel', fixture.topic, `@${a!.sequence}`, '--external-id', 'x'], /must be named by sequences/],
-      [['cancel', fixture.topic, 'a'], /sequence must be a number such as @4711; an external id is given by --external-id/],
-      [['cancel', fixture.topic, '--identifier', 'a'], /TOPIC_NOT_KEYED/],
-      [['cancel', 'nowhere', '@1'], /no topic "nowhere".*TOPIC_UNKNOWN/],
-      [['reschedule', fixture.topic, '@1'], /must say what is to change/],
-      [['reschedule', fixture.topic, '@1', '--due', 'soon'], /--due must be an instant such as/],
-      [['reschedule', fixture.topic, '@1', '--deadline', 'never'], /--deadline must be an instant such as/],
+    const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
+      [['cancel', fixture.topic, '@a'], 2, /task must be @4711, ext:<external id>.*: "@a"/],
+      [['cancel', fixture.topic, 'id:'], 2, /task must be/],
+      [['cancel', fixture.topic, 'a'], 1, /Name the task by its sequence.*TOPIC_NOT_KEYED/],
+      [['cancel', 'nowhere', '@1'], 3, /no topic "nowhere".*TOPIC_UNKNOWN/],
+      [['reschedule', fixture.topic, '@1'], 2, /must say what is to change/],
+      [['reschedule', fixture.topic, '@1', '--due', 'soon'], 2, /--due must be an instant such as/],
+      [['reschedule', fixture.topic, '@1', '--deadline', 'never'], 2, /--deadline must be an instant such as/],
     ]
-    for (const [args, error] of cases) {
+    for (const [args, ending, error] of cases) {
       const { code, out, err } = await taskstream(...args)
-      expect([args, code, out]).toEqual([args, 1, ''])
+      expect([args, code, out]).toEqual([args, ending, ''])
       expect(err).toMatch(error)
     }
     expect(await fixture.page()).toEqual(before)
@@ -128,17 +136,17 @@ describe.skipIf(!canRun)('the command line', () => {
       new RegExp(`${topic} +100 in 1min +5 {2}drop-oldest\n`),
     )
     expect(await json('limits')).toMatchObject({ [topic]: { maxEntries: { count: 5, whenFull: 'drop-oldest' } } })
-    const cases: readonly (readonly [readonly string[], RegExp])[] = [
-      [['limits', '--total', '1'], /topic must be given with --total/],
-      [['limits', topic, '--total', 'ten'], /--total must be a whole number, or "none"/],
-      [['limits', topic, '--rate', '5'], /--rate must be a count and milliseconds, such as 100\/60000/],
-      [['limits', topic, '--max-entries', 'none', '--when-full', 'reject'], /--when-full must stand beside --max-entries/],
-      [['limits', 'nowhere'], /no topic "nowhere".*TOPIC_UNKNOWN/],
-      [['limits', topic, '--dead-letter', 'nowhere'], /no topic "nowhere".*TOPIC_UNKNOWN/],
+    const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
+      [['limits', '--total', '1'], 2, /topic must be given with --total/],
+      [['limits', topic, '--total', 'ten'], 2, /--total must be a whole number, or "none"/],
+      [['limits', topic, '--rate', '5'], 2, /--rate must be a count and milliseconds, such as 100\/60000/],
+      [['limits', topic, '--max-entries', 'none', '--when-full', 'reject'], 2, /--when-full must stand beside --max-entries/],
+      [['limits', 'nowhere'], 3, /no topic "nowhere".*TOPIC_UNKNOWN/],
+      [['limits', topic, '--dead-letter', 'nowhere'], 3, /no topic "nowhere".*TOPIC_UNKNOWN/],
     ]
-    for (const [args, error] of cases) {
+    for (const [args, ending, error] of cases) {
       const { code, err } = await taskstream(...args)
-      expect([args, code]).toEqual([args, 1])
+      expect([args, code]).toEqual([args, ending])
       expect(err).toMatch(error)
     }
     expect(await json('limits', topic, '--rate', 'none', '--max-entries', 'none')).toEqual({ [topic]: {} })

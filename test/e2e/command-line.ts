@@ -1,5 +1,6 @@
 /** Runs the command line as a process of its own. */
 import { spawn } from 'node:child_process'
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { join } from 'node:path'
 import type { Subject } from '../subject.ts'
 
@@ -16,14 +17,19 @@ interface RunOptions {
   /** TASKSTREAM_URL; default: none. */
   readonly url?: string
   readonly cwd?: string
+  /** Further variables of the environment. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
-const program = join(import.meta.dirname, '..', '..', 'packages', 'task-cli', 'src', 'cli.ts')
+/** What Node.js is given to run the command. */
+export const nodeArguments: readonly string[] = [
+  '--no-warnings',
+  '--conditions=@taskstream/source',
+  join(import.meta.dirname, '..', '..', 'packages', 'task-cli', 'src', 'cli.ts'),
+]
 
-export function run(args: readonly string[], { stdin = '', closeEarly = false, url, cwd }: RunOptions = {}): Promise<Run> {
-  const { TASKSTREAM_URL: _, ...inherited } = process.env
-  const env = { ...inherited, ...(url !== undefined && { TASKSTREAM_URL: url }) }
-  const child = spawn(process.execPath, ['--no-warnings', '--conditions=@taskstream/source', program, ...args], { env, cwd })
+export function run(args: readonly string[], { stdin = '', closeEarly = false, ...options }: RunOptions = {}): Promise<Run> {
+  const child = start(args, options)
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text
@@ -32,6 +38,58 @@ export function run(args: readonly string[], { stdin = '', closeEarly = false, u
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
   child.stdin.end(stdin)
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
+}
+
+/** A command that goes on until it is told to end. */
+export interface Following extends AsyncDisposable {
+  readonly ended: Promise<Run>
+  /** Waits until the output, of both kinds, has this. @throws Error if the command ends before */
+  until(pattern: RegExp): Promise<void>
+  /** Does what Ctrl-C does. */
+  interrupt(): Promise<Run>
+}
+
+export function follow(args: readonly string[], options: RunOptions = {}): Following {
+  const child = start(args, options)
+  let [out, err] = ['', '']
+  let look = (): void => {}
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+    look()
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+    look()
+  })
+  if (options.stdin !== undefined) child.stdin.end(options.stdin)
+  const ended = new Promise<Run>((resolve) => child.on('close', (code) => resolve({ code, out, err })))
+  return {
+    ended,
+    until: (pattern) =>
+      Promise.race([
+        new Promise<void>((resolve) => {
+          look = () => pattern.test(out + err) && resolve()
+          look()
+        }),
+        ended.then((run) => {
+          if (!pattern.test(run.out + run.err)) throw new Error(`ended with ${run.code} before ${pattern}: ${run.out}${run.err}`)
+        }),
+      ]),
+    interrupt: () => {
+      child.kill('SIGINT')
+      return ended
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+function start(args: readonly string[], { url, cwd, env: more }: RunOptions): ChildProcessWithoutNullStreams {
+  const { TASKSTREAM_URL: _, ...inherited } = process.env
+  const env = { ...inherited, ...(url !== undefined && { TASKSTREAM_URL: url }), ...more }
+  return spawn(process.execPath, [...nodeArguments, ...args], { env, cwd })
 }
 
 /** Returns the URL of the suite's database for the command line. */

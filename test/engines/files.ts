@@ -95,6 +95,12 @@ const asked: Readonly<Record<string, Asked>> = {
   // Processes take their time to start, so one engine of each family is enough.
   'e2e/cli': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-options': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
+  'e2e/cli-tasks': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
+  'e2e/cli-bulk': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
+  // Which database is meant, and what a terminal shows, are the same for every engine.
+  'e2e/cli-source': oneOf('sqlite-file'),
+  'e2e/cli-terminal': oneOf('sqlite-file'),
+  'e2e/cli-completion': oneOf('sqlite-file'),
   'e2e/cli-database': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'e2e/cli-doctor': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   // These start servers and files of their own, and put them into bad states.

@@ -82,8 +82,7 @@ describe('an address', () => {
   })
 
   test.each([
-    [undefined, /^Which database\?/],
-    ['', /^Which database\?/],
+    ['', /^--url is empty: give/],
     ['redis://host', /^No engine for redis: give postgres:/],
     ['postgres', /^postgres is no address: give/],
     ['postgresql', /^postgresql is no address/],
@@ -175,9 +174,10 @@ describe('what is printed', () => {
     expect(said('SCHEMA_OLDER', { found: 2, known: 5 })).toMatch(/version 2, .* needs 5\. Run: taskstream migrate up/)
     expect(said('SCHEMA_NEWER', { found: 7, known: 5 })).toMatch(/version 7, .* knows 5: upgrade/)
     expect(said('TOPIC_UNKNOWN', { topic: 'a.b/c:d@e-f_1' })).toMatch(
-      /no topic "a.b\/c:d@e-f_1"\. .*topics add a.b\/c:d@e-f_1 \(/,
+      /no topic "a.b\/c:d@e-f_1" .*topic create a.b\/c:d@e-f_1\) \(/,
     )
-    expect(said('TOPIC_UNKNOWN', { topic: "it's" })).toMatch(/topics add 'it'\\''s' \(/)
+    expect(said('TOPIC_UNKNOWN', { topic: "it's" })).toMatch(/topic create 'it'\\''s'\) \(/)
+    expect(said('TOPIC_DIFFERENT', { topic: 'mail' })).toMatch(/"mail" has another order.*: taskstream topic options mail \(/)
     expect(said('TOPIC_NOT_KEYED', { topic: 'mail' })).toMatch(/"mail" keeps no index.*--keyed/)
     expect(said('TIMER_UNKNOWN', { scope: 'own', id: 'report' })).toMatch(/no timer "report" in the scope "own".*periodic ls/)
     expect(said('TIMER_DUPLICATE', { scope: 'own', id: 'report' })).toMatch(/"report" in the scope "own" already: --replace/)

@@ -87,7 +87,7 @@ describe('taskstream timer next', () => {
 
   test('says what is wrong, points at it, and ends with a code that scripts can tell apart', async () => {
     expect(await next(['Sat..Mon 12:00'])).toEqual({
-      code: 1,
+      code: 2,
       out: '',
       err: [
         'error: The timer cannot be read: a range of weekdays ascends from Monday to Sunday (TIMER_INVALID)',

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addActivation } from './commands/activation.ts'
 import { addCancel } from './commands/cancel.ts'
+import { addContext } from './commands/context.ts'
 import { addCount } from './commands/count.ts'
 import { addDoctor } from './commands/doctor.ts'
+import { addExport } from './commands/export.ts'
 import { addLimits } from './commands/limits.ts'
 import { addLs } from './commands/ls.ts'
 import { addMigrate } from './commands/migrate.ts'
@@ -12,11 +14,20 @@ import { addPeriodic } from './commands/periodic.ts'
 import { addPush } from './commands/push.ts'
 import { addRedrive } from './commands/redrive.ts'
 import { addRepair } from './commands/repair.ts'
-import { addReschedule } from './commands/reschedule.ts'
+import { addReschedule, addRunNow } from './commands/reschedule.ts'
+import { addShow } from './commands/show.ts'
+import { addTail } from './commands/tail.ts'
 import { addTimer } from './commands/timer.ts'
+import { addTopic } from './commands/topic.ts'
 import { addTopics } from './commands/topics.ts'
+import { addWait } from './commands/wait.ts'
+import { addWatch } from './commands/watch.ts'
 import { explain } from './core/explain.ts'
+import { exitCodeHelp, exitCodeOf, exitCodes } from './core/exit-codes.ts'
+import { onInterrupt } from './core/interrupt.ts'
+import { leaveScreen } from './core/screen.ts'
 import { withoutSecrets } from './core/secrets.ts'
+import { sourceHelp } from './core/source.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 
@@ -31,25 +42,35 @@ const program = new Command('taskstream')
 Examples:
   taskstream migrate up --url sqlite:tasks.db
   TASKSTREAM_URL=postgres://localhost/shop taskstream topics
+  taskstream ls invoices --state failed
   taskstream timer next 'Mon..Fri 09:00 Europe/Oslo'
 
-Exit codes: 0 done, 1 failed, 2 unknown command or option.`,
+${exitCodeHelp()}`,
   )
+  .addHelpText('afterAll', () => `\n${withoutSecrets(sourceHelp())}`)
 for (const add of [
   addMigrate,
   addTopics,
+  addTopic,
   addPush,
   addLs,
+  addShow,
   addCount,
+  addExport,
+  addTail,
+  addWatch,
+  addWait,
   addRedrive,
   addCancel,
   addReschedule,
+  addRunNow,
   addLimits,
   addRepair,
   addDoctor,
   addActivation,
   addPeriodic,
   addTimer,
+  addContext,
 ])
   add(program)
 
@@ -58,18 +79,22 @@ quietly(program)
 // A reader such as `head` closes the pipe when it has enough, which is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 process.on('uncaughtException', fail)
+process.on('SIGINT', onInterrupt)
 
 try {
   await program.parseAsync()
 } catch (error) {
   // Commander has already printed the error, or the help or version that was asked for.
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   else fail(error)
 }
 
 function fail(error: unknown): void {
+  leaveScreen()
   // A driver may have left a connection open, which would keep the process alive. So the process exits once everything is written.
-  process.stdout.write('', () => process.stderr.write(`${withoutSecrets(explain(error))}\n`, () => process.exit(1)))
+  process.stdout.write('', () =>
+    process.stderr.write(`${withoutSecrets(explain(error))}\n`, () => process.exit(exitCodeOf(error))),
+  )
 }
 
 /** Hides passwords in the errors of a command: they quote its arguments, which may be addresses with passwords. */

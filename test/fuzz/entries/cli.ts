@@ -12,9 +12,12 @@ import { addLs } from '../../../packages/task-cli/src/commands/ls.ts'
 import { addMigrate } from '../../../packages/task-cli/src/commands/migrate.ts'
 import { addPeriodic } from '../../../packages/task-cli/src/commands/periodic.ts'
 import { addRedrive } from '../../../packages/task-cli/src/commands/redrive.ts'
-import { addReschedule } from '../../../packages/task-cli/src/commands/reschedule.ts'
+import { addReschedule, addRunNow } from '../../../packages/task-cli/src/commands/reschedule.ts'
+import { addShow } from '../../../packages/task-cli/src/commands/show.ts'
 import { addTimer } from '../../../packages/task-cli/src/commands/timer.ts'
+import { addTopic } from '../../../packages/task-cli/src/commands/topic.ts'
 import { addTopics } from '../../../packages/task-cli/src/commands/topics.ts'
+import { CommandError } from '../../../packages/task-cli/src/core/exit-codes.ts'
 import { volatile } from '../../databases/throw-away.ts'
 import { soup } from '../draw.ts'
 import type { FuzzedCall, FuzzedWorld } from '../property.ts'
@@ -32,11 +35,14 @@ const { Command, CommanderError } = createRequire(new URL('../../../packages/tas
 const commands = [
   addMigrate,
   addTopics,
+  addTopic,
   addLs,
+  addShow,
   addCount,
   addRedrive,
   addCancel,
   addReschedule,
+  addRunNow,
   addLimits,
   addActivation,
   addPeriodic,
@@ -80,7 +86,10 @@ const names = [
   ['ls'],
   ['count'],
   ['topics'],
-  ['topics', 'add'],
+  ['topic', 'create'],
+  ['topic', 'options'],
+  ['show'],
+  ['run-now'],
   ['redrive'],
   ['cancel'],
   ['reschedule'],
@@ -124,7 +133,7 @@ export async function openCli(): Promise<FuzzedWorld> {
   const folder = mkdtempSync(join(volatile, 'taskstream-fuzz-'))
   const url = `sqlite:${join(folder, 'tasks.db')}`
   await run(['migrate', 'up', '--url', url])
-  await run(['topics', 'add', 'shop', '--url', url]).catch(() => {})
+  await run(['topic', 'create', 'shop', '--url', url]).catch(() => {})
   const line: FuzzedCall = {
     name: 'a line',
     drawn: lines.map((words) => [words]) as never,
@@ -152,6 +161,7 @@ async function run(words: readonly string[]): Promise<void> {
   try {
     await program.parseAsync([...words], { from: 'user' })
   } catch (error) {
+    if (error instanceof CommandError) throw new TaskError('ARGUMENT_INVALID', error.message.slice(0, 100))
     if (!(error instanceof CommanderError)) throw error
     throw new TaskError('ARGUMENT_INVALID', error.message.slice(0, 100))
   } finally {

@@ -5,9 +5,13 @@ import type { Finding } from '@taskstream/task-operations'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { connect } from '../core/database.ts'
+import { exitCodes } from '../core/exit-codes.ts'
 import { integer, withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
-import { printJson, printTable } from '../core/output.ts'
+import type { Column } from '../output/column.ts'
+import { formatOf } from '../output/format.ts'
+import { printList } from '../output/print.ts'
+import { visible } from '../output/visible.ts'
 
 interface DoctorOptions extends CommonOptions {
   readonly deep?: boolean
@@ -15,11 +19,6 @@ interface DoctorOptions extends CommonOptions {
   readonly leaseMs: number
   readonly bundle?: string
 }
-
-/** The exit code if something is wrong. */
-const bad = 4
-/** The exit code if the database cannot be reached: EX_TEMPFAIL of sysexits(3). */
-const unreached = 75
 
 export function addDoctor(program: Command): void {
   withCommon(
@@ -45,8 +44,7 @@ Examples:
       const findings = await findingsOf(options)
       if (options.bundle !== undefined)
         writeFileSync(options.bundle, `${JSON.stringify(toBundle(findings, options), undefined, 2)}\n`)
-      if (options.json) printJson(findings)
-      else print(findings)
+      print(findings, options)
       process.exitCode = exitCodeOf(findings, options)
     })
 }
@@ -63,15 +61,20 @@ async function findingsOf({ deep = false, leaseMs, ...options }: DoctorOptions):
   }
 }
 
-function print(findings: readonly Finding[]): void {
-  printTable(
-    ['check', '', 'measured', 'threshold'],
-    findings.map(({ check, severity, measured, threshold }) => [check, severity, measured, threshold]),
-  )
+const columns: readonly Column<Finding>[] = [
+  { name: 'check', rank: 0, kind: 'word', value: ({ check }) => check },
+  { name: 'severity', rank: 0, kind: 'word', value: ({ severity }) => severity },
+  { name: 'measured', rank: 1, kind: 'text', value: ({ measured }) => measured },
+  { name: 'threshold', rank: 2, kind: 'text', value: ({ threshold }) => threshold },
+]
+
+function print(findings: readonly Finding[], options: CommonOptions): void {
+  printList({ columns, rows: findings, name: ({ check }) => check }, options)
+  if (!['table', 'wide'].includes(formatOf(options))) return
   for (const { check, severity, measured, remedy, page } of findings) {
     if (severity === 'ok' || (severity === 'skipped' && remedy === undefined)) continue
-    console.log(`\n${severity} ${check}: ${measured}`)
-    if (remedy !== undefined) console.log(`  ${remedy}`)
+    console.log(`\n${severity} ${check}: ${visible(measured)}`)
+    if (remedy !== undefined) console.log(`  ${visible(remedy)}`)
     if (page !== undefined) console.log(`  docs/${page}`)
   }
 }
@@ -83,6 +86,6 @@ function toBundle(findings: readonly Finding[], { deep = false, leaseMs }: Docto
 }
 
 function exitCodeOf(findings: readonly Finding[], { failOn }: DoctorOptions): number {
-  if (findings.some(({ check, severity }) => check === 'reachable' && severity === 'crit')) return unreached
-  return findings.some(({ severity }) => isAtLeast(severity, failOn)) ? bad : 0
+  if (findings.some(({ check, severity }) => check === 'reachable' && severity === 'crit')) return exitCodes.unreachable
+  return findings.some(({ severity }) => isAtLeast(severity, failOn)) ? exitCodes.no : exitCodes.done
 }

@@ -4,8 +4,9 @@ import type { Misfire, PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@ta
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
-import type { Database } from '../core/database.ts'
+import type { NamedDatabase } from '../core/database.ts'
 import { integer, withCommon } from '../core/options.ts'
+import { exitCodes } from '../core/exit-codes.ts'
 import type { CommonOptions } from '../core/options.ts'
 import type { Column } from '../output/column.ts'
 import { printDone, printList } from '../output/print.ts'
@@ -171,7 +172,7 @@ function addRun(periodic: Command): void {
       await using database = await openDatabase(options)
       const timers = timersOf(database, options)
       const { submitted, unfinished } = await database.transactions((transaction) => timers.runNow(transaction, id))
-      if (unfinished !== undefined) process.exitCode = 1
+      if (unfinished !== undefined) process.exitCode = exitCodes.no
       const line = submitted
         ? `submitted: ${taskToString(submitted)}`
         : `nothing submitted: its task @${unfinished} has not ended`
@@ -215,7 +216,7 @@ function definitionOf(options: Omit<AddOptions, 'replace' | 'start' | 'end'>): P
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
-function timersOf({ tasks }: Database, { scope }: ScopeOptions): PeriodicTasks<unknown> {
+function timersOf({ tasks }: NamedDatabase, { scope }: ScopeOptions): PeriodicTasks<unknown> {
   return periodicTasks(tasks, scope === undefined ? {} : { scope }) as PeriodicTasks<unknown>
 }
 

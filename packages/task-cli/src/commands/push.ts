@@ -2,12 +2,14 @@ import { createInterface } from 'node:readline'
 import { invalid, taskToString } from '@taskstream/task-api'
 import type { Insertion, PushedTask, TaskCreation } from '@taskstream/task-api'
 import type { Command } from 'commander'
+import { confirmContext, withContextName } from '../core/confirm.ts'
+import type { ConfirmOptions } from '../core/confirm.ts'
 import { openDatabase } from '../core/database.ts'
 import { integer, withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
 import { printDone } from '../output/print.ts'
 
-interface PushOptions extends CommonOptions {
+interface PushOptions extends CommonOptions, Pick<ConfirmOptions, 'confirm'> {
   readonly input?: string
   readonly externalId?: string
   readonly delayMs?: number
@@ -18,7 +20,7 @@ interface PushOptions extends CommonOptions {
 }
 
 export function addPush(program: Command): void {
-  withCommon(program.command('push').description('push tasks, all of them in one transaction'))
+  withContextName(withCommon(program.command('push').description('push tasks, all of them in one transaction')))
     .argument('<topic>')
     .argument('[identifier...]', 'the identifiers of the tasks')
     .option('--input <text>', 'the input of each task')
@@ -43,6 +45,7 @@ Examples:
       ]
       if (creations.length === 0) throw invalid('identifier', '', 'must be given, or --stdin')
       await using database = await openDatabase(options)
+      await confirmContext({ count: creations.length }, database, options)
       const pushed = await database.transactions<PushedTask[]>(async (transaction) => {
         if (initialize) await database.tasks.initialize(transaction, topic)
         return database.tasks.push(transaction, topic, creations, insertion ? { insertion } : {})

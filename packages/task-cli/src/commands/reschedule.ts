@@ -1,15 +1,19 @@
-import { invalid, taskToString } from '@taskstream/task-api'
+import { taskToString } from '@taskstream/task-api'
 import type { Rescheduling, Task } from '@taskstream/task-api'
 import type { Command } from 'commander'
+import { confirmContext, withContextName } from '../core/confirm.ts'
+import type { ConfirmOptions } from '../core/confirm.ts'
 import { openDatabase } from '../core/database.ts'
-import { parseInstant } from '../core/instant.ts'
+import { explainUntouched, onNamedTasks } from '../core/named-tasks.ts'
 import { integer, withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
+import { refHelp } from '../core/refs.ts'
+import { toInstant } from '../core/time.ts'
 import { printDone } from '../output/print.ts'
-import { toSelector, withSelector } from '../core/selector.ts'
-import type { SelectorOptions } from '../core/selector.ts'
 
-interface RescheduleOptions extends CommonOptions, SelectorOptions {
+type NamedOptions = CommonOptions & Pick<ConfirmOptions, 'confirm'>
+
+interface RescheduleOptions extends NamedOptions {
   readonly due?: string
   readonly delayMs?: number
   readonly deadline?: string
@@ -17,9 +21,11 @@ interface RescheduleOptions extends CommonOptions, SelectorOptions {
 }
 
 export function addReschedule(program: Command): void {
-  withSelector(
+  withContextName(
     withCommon(program.command('reschedule').description('move tasks that are ready or delayed, in time or by priority')),
   )
+    .argument('<topic>')
+    .argument('<task...>', refHelp)
     .option('--due <instant>', 'do not poll the tasks before this instant (ISO 8601; UTC without a zone)')
     .option('--delay-ms <ms>', 'for how many milliseconds from now the tasks are not polled; 0: now', integer)
     .option('--deadline <instant>', 'filter the tasks from this instant on, or "none"')
@@ -28,19 +34,39 @@ export function addReschedule(program: Command): void {
       'after',
       `
 Examples:
-  taskstream reschedule invoices @4711 --delay-ms 0 --priority 100
-  taskstream reschedule reminders --external-id 'order 7' --due 2027-01-01T08:00:00Z --deadline none`,
+  taskstream reschedule invoices @4711 --delay-ms 60000 --priority 100
+  taskstream reschedule reminders 'ext:order 7' --due 2027-01-01T08:00:00Z --deadline none`,
     )
-    .action(async (topic: string, sequences: readonly string[], options: RescheduleOptions) => {
-      const selector = toSelector(sequences, options)
-      const to = toRescheduling(options)
-      await using database = await openDatabase(options)
-      const moved = await database.transactions<readonly Task[]>((transaction) =>
-        database.tasks.reschedule(transaction, topic, selector, to),
+    .action((topic: string, refs: readonly string[], options: RescheduleOptions) =>
+      reschedule(topic, refs, toRescheduling(options), options),
+    )
+}
+
+export function addRunNow(program: Command): void {
+  withContextName(
+    withCommon(program.command('run-now').description('make delayed tasks ready now: reschedule with --delay-ms 0')),
+  )
+    .argument('<topic>')
+    .argument('<task...>', refHelp)
+    .addHelpText('after', '\nExample:\n  taskstream run-now invoices @4711 ext:order-7')
+    .action((topic: string, refs: readonly string[], options: NamedOptions) => reschedule(topic, refs, { delayMs: 0 }, options))
+}
+
+async function reschedule(topic: string, refs: readonly string[], to: Rescheduling, options: NamedOptions): Promise<void> {
+  await using database = await openDatabase(options)
+  await confirmContext({ count: refs.length }, database, options)
+  const moved = await database.transactions(async (transaction) =>
+    (
+      await onNamedTasks<readonly Task[]>(
+        transaction,
+        refs,
+        async (tx, selector) => await database.tasks.reschedule(tx, topic, selector, to),
       )
-      const lines = [...moved.map((task) => `rescheduled ${taskToString(task)}`), `rescheduled: ${moved.length}`]
-      printDone({ json: { rescheduled: moved }, lines, names: moved.map(({ sequence }) => `@${sequence}`) }, options)
-    })
+    ).flat(),
+  )
+  const lines = [...moved.map((task) => `rescheduled ${taskToString(task)}`), `rescheduled: ${moved.length}`]
+  printDone({ json: { rescheduled: moved }, lines, names: moved.map(({ sequence }) => `@${sequence}`) }, options)
+  await explainUntouched(database, topic, refs, moved)
 }
 
 function toRescheduling({ due, delayMs, deadline, priority }: RescheduleOptions): Rescheduling {
@@ -50,10 +76,4 @@ function toRescheduling({ due, delayMs, deadline, priority }: RescheduleOptions)
     ...(deadline !== undefined && { deadline: deadline === 'none' ? null : toInstant('--deadline', deadline) }),
     ...(priority !== undefined && { priority }),
   }
-}
-
-function toInstant(option: string, text: string): Date {
-  const micros = parseInstant(text)
-  if (micros === undefined) throw invalid(option, text, 'must be an instant such as 2027-01-01T08:00:00Z')
-  return new Date(micros / 1_000)
 }

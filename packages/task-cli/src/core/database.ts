@@ -1,14 +1,18 @@
 import { existsSync } from 'node:fs'
 import { TaskError } from '@taskstream/task-api'
 import type { Execution, TaskNotifier, TransactionSource } from '@taskstream/task-api'
+import { allPeriodicTasks } from '@taskstream/task-scheduler'
 import { checkSchema, sqlTaskRepository } from '@taskstream/task-sql'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
-import { toLocation } from './location.ts'
+import type { Context } from './contexts.ts'
+import { noteHint } from './hints.ts'
+import { sourceOf } from './source.ts'
+import type { SourceOptions } from './source.ts'
 
 /** A transaction of any driver. No command looks inside it. */
 type AnyTransaction = unknown
 
-export interface Database extends AsyncDisposable {
+interface Database extends AsyncDisposable {
   readonly tasks: SqlTaskRepository<AnyTransaction, Execution>
   readonly transactions: TransactionSource<AnyTransaction>
   /** Runs transactions that only read. They do not wait for writers. */
@@ -17,9 +21,11 @@ export interface Database extends AsyncDisposable {
   readonly notifier?: TaskNotifier
 }
 
-export interface DatabaseOptions {
-  readonly url?: string
-  readonly schema?: string
+/** A database that the options name. */
+export interface NamedDatabase extends Database {
+  /** What messages call it. */
+  readonly place: string
+  readonly context?: Context
 }
 
 /**
@@ -27,7 +33,7 @@ export interface DatabaseOptions {
  *
  * @throws TaskError ARGUMENT_INVALID, DATABASE_MISSING; SCHEMA_MISSING, SCHEMA_OLDER or SCHEMA_NEWER if the tables are not those of this release
  */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+export async function openDatabase(options: SourceOptions): Promise<NamedDatabase> {
   const database = await connect(options)
   try {
     await database.reading(database.tasks.verb(({ dialect }) => checkSchema(dialect)))
@@ -44,13 +50,45 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
  * @param missing what to do if a SQLite file does not exist: refuse, make the file, or pretend that there is an empty one
  * @throws TaskError ARGUMENT_INVALID, DATABASE_MISSING
  */
-export async function connect(
-  { url, schema }: DatabaseOptions,
-  missing: 'refuse' | 'make' | 'pretend' = 'refuse',
-): Promise<Database> {
-  const location = toLocation(url)
-  if (location.engine === 'sqlite') return openSqlite(location.path, missing)
-  return location.engine === 'postgres' ? openPostgres(location.url, schema) : openMysql(location.url)
+export async function connect(options: SourceOptions, missing: 'refuse' | 'make' | 'pretend' = 'refuse'): Promise<NamedDatabase> {
+  const { location, place, schema, context } = sourceOf(options)
+  const database =
+    location.engine === 'sqlite'
+      ? await openSqlite(location.path, missing)
+      : location.engine === 'postgres'
+        ? await openPostgres(location.url, schema)
+        : await openMysql(location.url)
+  return {
+    ...database,
+    transactions: withHints(database.transactions, database, place),
+    reading: withHints(database.reading, database, place),
+    place,
+    ...(context && { context }),
+  }
+}
+
+/** Notes of errors which name may have been meant, while the database can still be asked. */
+function withHints(
+  source: TransactionSource<AnyTransaction>,
+  database: Database,
+  place: string,
+): TransactionSource<AnyTransaction> {
+  const { tasks, reading } = database
+  const names = {
+    topics: () => reading<string[]>((transaction) => tasks.topics(transaction)),
+    timers: async (scope: string) => {
+      const infos = await reading((transaction) => allPeriodicTasks(tasks)(transaction))
+      return infos.filter((info) => info.scope === scope).map(({ id }) => id)
+    },
+  }
+  return async (work, options) => {
+    try {
+      return await source(work, options)
+    } catch (error) {
+      await noteHint(error, place, names)
+      throw error
+    }
+  }
 }
 
 async function openPostgres(url: string, schema: string | undefined): Promise<Database> {

@@ -1,13 +1,13 @@
 import { filterStates } from '@taskstream/task-api'
 import type { FilterState, TaskFilter } from '@taskstream/task-api'
-import { InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import { withOutput } from '../output/format.ts'
 import type { OutputOptions } from '../output/format.ts'
-import type { DatabaseOptions } from './database.ts'
+import type { SourceOptions } from './source.ts'
 
 /** The options of every command. */
-export interface CommonOptions extends DatabaseOptions, OutputOptions {}
+export interface CommonOptions extends SourceOptions, OutputOptions {}
 
 export interface FilterOptions {
   readonly state?: readonly FilterState[]
@@ -18,11 +18,16 @@ export interface FilterOptions {
 }
 
 export function withCommon(command: Command): Command {
-  return withOutput(
-    command
-      .addOption(new Option('--url <url>', 'postgres://…, mariadb://…, mysql://… or sqlite:<file>').env('TASKSTREAM_URL'))
-      .option('--schema <name>', 'schema of the tables on PostgreSQL (default: taskstream)'),
-  )
+  return withOutput(withDatabase(command))
+}
+
+/** Adds the options that say which database is meant. */
+export function withDatabase(command: Command): Command {
+  return command
+    .option('--url <url>', 'postgres://…, mariadb://…, mysql://… or sqlite:<file>')
+    .option('--url-file <path>', 'a file that has the address')
+    .option('--context <name>', 'a database of taskstream.json')
+    .option('--schema <name>', 'schema of the tables on PostgreSQL (default: taskstream)')
 }
 
 export function withFilter(command: Command): Command {

@@ -5,9 +5,19 @@ const hidden = '***'
 /** Of an address with more @ than this, only so many beginnings are hidden as a whole. Their parts are hidden all the same. */
 const mostEnds = 20
 
-/** Replaces the passwords of the addresses in the arguments and in TASKSTREAM_URL by `***`. */
+/** Addresses from files and other variables. */
+const noted = new Set<string>()
+
+/** Has the passwords of an address hidden from now on. @returns what ends that */
+export function noteSecretsOf(address: string): () => void {
+  noted.add(address)
+  return () => void noted.delete(address)
+}
+
+/** Replaces the passwords of the addresses in the arguments, in TASKSTREAM_URL and in files by `***`. */
 export function withoutSecrets(text: string): string {
-  const addresses = [process.env['TASKSTREAM_URL'] ?? '', ...process.argv.slice(2)].map((given) => given.replace(/^--url=/, ''))
+  const given = [process.env['TASKSTREAM_URL'] ?? '', ...process.argv.slice(2)].map((each) => each.replace(/^--url=/, ''))
+  const addresses = [...new Set([...given, ...noted])]
   const secrets = addresses.flatMap(secretsOf).toSorted((left, right) => right.length - left.length)
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, hidden), text)
 }

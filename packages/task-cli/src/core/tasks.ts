@@ -21,12 +21,12 @@ export const taskColumns: readonly Column<TaskInfo>[] = [
 ]
 
 /** The state as filters and counts call it: a task that waits for its due time is stored as suspended. */
-function stateOf({ state, blocked, due }: TaskInfo): FilterState {
+export function stateOf({ state, blocked, due }: TaskInfo): FilterState {
   return blocked ? 'blocked' : due === undefined ? state : 'delayed'
 }
 
 /** How many tries the task has had, and of how many. */
-function triesOf({ tries, maxTries }: TaskInfo): string {
+export function triesOf({ tries, maxTries }: TaskInfo): string {
   return maxTries === undefined ? String(tries) : `${tries}/${maxTries}`
 }
 

@@ -70,16 +70,16 @@ export function printLine(value: unknown): void {
 }
 
 /** Whether only people see standard output: a program that reads it wants no colours, and nothing cut. */
-function isTerminal(): boolean {
+export function isTerminal(): boolean {
   return process.stdout.isTTY
 }
 
 /** How wide the terminal is. Some terminals say 0 if they do not know. */
-function terminalWidth(): number {
+export function terminalWidth(): number {
   return process.stdout.columns || 80
 }
 
-function tableStyle(options: OutputOptions, now: number = Date.now()): TableStyle {
+export function tableStyle(options: OutputOptions, now: number = Date.now()): TableStyle {
   const wide = formatOf(options) === 'wide'
   const coloured = isTerminal() && !process.env['NO_COLOR']
   return {
