@@ -2,14 +2,18 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addActivation } from './commands/activation.ts'
+import { addAttention } from './commands/attention.ts'
 import { addCancel } from './commands/cancel.ts'
 import { addContext } from './commands/context.ts'
 import { addCount } from './commands/count.ts'
 import { addDoctor } from './commands/doctor.ts'
+import { addErrors } from './commands/errors.ts'
 import { addExport } from './commands/export.ts'
 import { addLimits } from './commands/limits.ts'
 import { addLs } from './commands/ls.ts'
 import { addMigrate } from './commands/migrate.ts'
+import { addNext } from './commands/next.ts'
+import { addNodes } from './commands/nodes.ts'
 import { addPeriodic } from './commands/periodic.ts'
 import { addPush } from './commands/push.ts'
 import { addRedrive } from './commands/redrive.ts'
@@ -22,6 +26,7 @@ import { addTopic } from './commands/topic.ts'
 import { addTopics } from './commands/topics.ts'
 import { addWait } from './commands/wait.ts'
 import { addWatch } from './commands/watch.ts'
+import { addWhy } from './commands/why.ts'
 import { explain } from './core/explain.ts'
 import { exitCodeHelp, exitCodeOf, exitCodes } from './core/exit-codes.ts'
 import { onInterrupt } from './core/interrupt.ts'
@@ -67,6 +72,11 @@ for (const add of [
   addLimits,
   addRepair,
   addDoctor,
+  addAttention,
+  addWhy,
+  addErrors,
+  addNodes,
+  addNext,
   addActivation,
   addPeriodic,
   addTimer,

@@ -8,11 +8,13 @@ import { printDone } from '../output/print.ts'
 interface RedriveOptions extends CommonOptions, FilterOptions {
   readonly dryRun?: boolean
   readonly limit: number
+  readonly error?: string
 }
 
 export function addRedrive(program: Command): void {
   withFilter(withCommon(program.command('redrive').description('make failed tasks ready again, in their old places')))
     .argument('<topic>')
+    .option('--error <fingerprint>', 'only tasks whose last attempt failed by this error, as taskstream errors names it')
     .option('--dry-run', 'only report how many tasks it would be')
     .option('--limit <count>', 'how many tasks at most', integer, 10_000)
     .addHelpText(
@@ -23,12 +25,13 @@ Examples:
   taskstream redrive invoices --reference run-7
   taskstream redrive invoices --state expired --state failed`,
     )
-    .action(async (topic: string, { dryRun = false, limit, ...options }: RedriveOptions) => {
+    .action(async (topic: string, { dryRun = false, limit, error, ...options }: RedriveOptions) => {
       const { states, ...filter } = toFilter(options)
       await using database = await openDatabase(options)
       const done = await database.transactions<Redrive>((transaction) =>
         database.tasks.redrive(transaction, topic, {
           ...filter,
+          ...(error !== undefined && { fingerprint: error }),
           ...(states && { states: states as readonly RevivableState[] }),
           dryRun,
           limit,

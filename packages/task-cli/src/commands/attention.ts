@@ -1,0 +1,65 @@
+import type { Action, RecordedAction } from '@taskstream/task-api'
+import { attention, changes } from '@taskstream/task-operations'
+import type { Attention, Change } from '@taskstream/task-operations'
+import type { Command } from 'commander'
+import { openDatabase } from '../core/database.ts'
+import { exitCodes } from '../core/exit-codes.ts'
+import { integer, withCommon } from '../core/options.ts'
+import type { CommonOptions } from '../core/options.ts'
+import { span } from '../core/time.ts'
+import type { Column } from '../output/column.ts'
+import { formatOf } from '../output/format.ts'
+import { printList } from '../output/print.ts'
+
+/** What anybody asks first, and the two lists of what has happened. */
+export function addAttention(program: Command): void {
+  withCommon(
+    program.command('attention').description(`say whether anything is wrong, and what first; ends with ${exitCodes.no} if so`),
+  ).action(async (options: CommonOptions) => {
+    await using database = await openDatabase(options)
+    const rows = await attention({ tasks: database.tasks, transactions: database.reading })
+    if (rows.length === 0 && ['table', 'wide'].includes(formatOf(options))) console.log('nothing needs attention')
+    else printList({ columns, rows, name: ({ id }) => id }, options)
+    if (rows.length > 0) process.exitCode = exitCodes.no
+  })
+  withCommon(program.command('changes').description('show what has changed: releases, pauses, new errors, timers, actions'))
+    .option('--since <span>', 'of the last 15m, 2h or 3d', span, 7_200_000)
+    .action(async ({ since, ...options }: CommonOptions & { readonly since: number }) => {
+      await using database = await openDatabase(options)
+      const rows = await changes({ tasks: database.tasks, transactions: database.reading, withinMs: since })
+      printList({ columns: changeColumns, rows, name: ({ text }) => text }, options)
+    })
+  withCommon(program.command('audit').description('show what people have done'))
+    .argument('[topic]', 'only this topic')
+    .option('--limit <count>', 'how many actions, the latest ones', integer, 50)
+    .action(async (topic: string | undefined, { limit, ...options }: CommonOptions & { readonly limit: number }) => {
+      await using database = await openDatabase(options)
+      const rows = await database.reading<readonly RecordedAction[]>((transaction) =>
+        database.tasks.actions(transaction, { limit, ...(topic !== undefined && { topic }) }),
+      )
+      printList({ columns: actionColumns, rows, name: ({ id }) => id }, options)
+    })
+}
+
+const columns: readonly Column<Attention>[] = [
+  { name: 'severity', rank: 0, kind: 'word', value: ({ severity }) => severity },
+  { name: 'what', rank: 2, kind: 'word', value: ({ id }) => id },
+  { name: 'text', rank: 0, kind: 'text', value: ({ text }) => text },
+  { name: 'see', rank: 1, kind: 'text', value: ({ command }) => command },
+]
+
+const changeColumns: readonly Column<Change>[] = [
+  { name: 'when', rank: 0, kind: 'instant', value: ({ at }) => at },
+  { name: 'what', rank: 0, kind: 'word', value: ({ kind }) => kind },
+  { name: 'text', rank: 0, kind: 'text', value: ({ text }) => text },
+]
+
+const actionColumns: readonly Column<RecordedAction>[] = [
+  { name: 'when', rank: 0, kind: 'instant', value: ({ at }) => at },
+  { name: 'action', rank: 0, kind: 'word', value: ({ action }: Action) => action },
+  { name: 'topic', rank: 0, kind: 'identifier', value: ({ topic }) => topic },
+  { name: 'tasks', rank: 0, kind: 'number', value: ({ count }) => count },
+  { name: 'who', rank: 1, kind: 'text', value: ({ actor }) => actor },
+  { name: 'note', rank: 2, kind: 'text', value: ({ note }) => note },
+  { name: 'id', rank: 3, kind: 'word', value: ({ id }) => id },
+]

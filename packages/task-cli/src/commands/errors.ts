@@ -1,0 +1,58 @@
+import type { ErrorGroup } from '@taskstream/task-api'
+import type { Command } from 'commander'
+import { openDatabase } from '../core/database.ts'
+import { CommandError } from '../core/exit-codes.ts'
+import { integer, withCommon } from '../core/options.ts'
+import type { CommonOptions } from '../core/options.ts'
+import { span } from '../core/time.ts'
+import type { Column } from '../output/column.ts'
+import { printList } from '../output/print.ts'
+
+interface ErrorsOptions extends CommonOptions {
+  readonly since?: number
+  readonly limit: number
+}
+
+export function addErrors(program: Command): void {
+  withCommon(program.command('errors').description('show what fails, by kind of error: how often, since when, in which release'))
+    .argument('[topic]', 'only this topic')
+    .argument('[fingerprint]', 'only this error')
+    .option('--since <span>', 'only attempts of the last 15m, 2h or 3d', span)
+    .option('--limit <count>', 'how many attempts of each topic are looked at, the latest ones', integer, 5_000)
+    .addHelpText(
+      'after',
+      `
+Tasks that are failed by one error: taskstream redrive <topic> --error <fingerprint>
+
+Examples:
+  taskstream errors
+  taskstream errors invoices --since 2h`,
+    )
+    .action(async (topic: string | undefined, fingerprint: string | undefined, options: ErrorsOptions) => {
+      const { since, limit, ...common } = options
+      await using database = await openDatabase(common)
+      const groups = await database.reading<readonly ErrorGroup[]>((transaction) =>
+        database.tasks.errors(transaction, {
+          limit,
+          ...(topic !== undefined && { topic }),
+          ...(since !== undefined && { withinMs: since }),
+        }),
+      )
+      const rows = fingerprint === undefined ? groups : groups.filter((group) => group.fingerprint.startsWith(fingerprint))
+      if (rows.length === 0 && fingerprint !== undefined)
+        throw new CommandError('missing', `no error ${fingerprint} in topic "${topic}" (list them: taskstream errors)`)
+      printList({ columns, rows, name: (group) => group.fingerprint }, common)
+    })
+}
+
+const columns: readonly Column<ErrorGroup>[] = [
+  { name: 'topic', rank: 1, kind: 'identifier', value: ({ topic }) => topic },
+  { name: 'count', rank: 0, kind: 'number', value: ({ count }) => count },
+  { name: 'open', rank: 1, kind: 'number', value: ({ open }) => open },
+  { name: 'error', rank: 0, kind: 'text', value: ({ error }) => error },
+  { name: 'first', rank: 3, kind: 'instant', value: ({ first }) => first },
+  { name: 'first in', rank: 2, kind: 'text', value: ({ firstRelease }) => firstRelease },
+  { name: 'last', rank: 3, kind: 'instant', value: ({ last }) => last },
+  { name: 'last task', rank: 5, kind: 'number', value: ({ lastSequence }) => lastSequence },
+  { name: 'fingerprint', rank: 0, kind: 'word', value: ({ fingerprint }) => fingerprint },
+]

@@ -1,0 +1,151 @@
+/** Says in words why a task is not running. One table of texts, for every face. */
+import type { Blocker, Diagnosis, DiagnosisCode } from '@taskstream/task-api'
+import { duration } from '../core/units.ts'
+import { commandOf } from './commands.ts'
+
+/** An answer in words. */
+export interface SaidWhy {
+  /** One sentence. */
+  readonly answer: string
+  /** What belongs to it: what it waits for, how long it takes, what failed before. */
+  readonly more: readonly string[]
+  /** Commands that help, or what somebody has to do. */
+  readonly remedies: readonly string[]
+}
+
+type Text = (diagnosis: Diagnosis) => string
+
+const texts: Readonly<Record<DiagnosisCode, Text>> = {
+  unknown: () => 'there is no such task: its push was rolled back or is not committed yet, or it was purged',
+  succeeded: (d) => `succeeded ${ago(d)}`,
+  failed: (d) => `failed ${ago(d)}${because(d)}`,
+  filtered: (d) => `filtered ${ago(d)}${because(d)}: it is not to be done`,
+  recreated: (d) => `a new task was made from it, ${ago(d)}`,
+  redundant: (d) => `a newer task of its identifier took its place, ${ago(d)}`,
+  running: (d) => `running for ${spanOf(d)}, held by ${ownerOf(d)}`,
+  'owner-silent': (d) => `held by ${ownerOf(d)}, which has missed a heartbeat; its lease runs out in ${until(d)}`,
+  'owner-dead': (d) => `held by ${ownerOf(d)}, which is dead, and nobody has taken its tasks yet`,
+  expired: (d) => `expired ${ago(d)}: its owner died, and nobody has revived it`,
+  suspended: (d) => `suspended ${ago(d)}, until somebody revives it`,
+  awaits: (d) => `needs ${nameOf(d.by[0])}, which ${stateOf(d.by[0], d)}`,
+  retrying: (d) => `try ${(d.task?.tries ?? 0) + 1}${ofMost(d)} comes in ${until(d)}`,
+  delayed: (d) => `due in ${until(d)}`,
+  overdue: (d) => `was due ${ago(d)}, and nobody has made it ready`,
+  paused: (d) => `topic ${d.task?.topic} was paused ${ago({ ...d, ...d.paused })}${by(d)}`,
+  'no-node': (d) => `no living node processes topic ${d.task?.topic}`,
+  'node-unknown': (d) => `processes live, and none of them tells whether it processes topic ${d.task?.topic}`,
+  'node-quiet': (d) => `every node of topic ${d.task?.topic} was asked to take no more tasks`,
+  'node-failing': (d) => `every node of topic ${d.task?.topic} reports an error: ${troubleOf(d)}`,
+  'past-deadline': () => 'its deadline has passed: the next poll filters it',
+  'out-of-turn': (d) => `waits for its turn: ${nameOf(d.by.at(-1))} comes first, and ${stateOf(d.by.at(-1), d)}`,
+  limited: (d) =>
+    d.limit?.kind === 'rate'
+      ? `the rate of the topic is used up for ${until(d)}`
+      : `the topic has as many active tasks as it may: ${d.limit?.amount}`,
+  'no-slot': () => 'every node of the topic is handling as many batches as it may',
+  behind: (d) =>
+    `${d.ahead! >= 10_000 ? '10,000 or more' : d.ahead} ready ${d.ahead === 1 ? 'task comes' : 'tasks come'} first${eta(d)}`,
+  next: () => 'a node takes it when it polls next',
+}
+
+/** The reasons in a few words, for what else keeps the task. */
+const short: Readonly<Partial<Record<DiagnosisCode, string>>> = {
+  paused: 'the topic is paused',
+  'no-node': 'no living node processes the topic',
+  'node-unknown': 'no node tells that it processes the topic',
+  'node-quiet': 'its nodes were asked to take no more',
+  'node-failing': 'its nodes report errors',
+  'past-deadline': 'its deadline has passed',
+  'out-of-turn': 'another task of its identifier comes first',
+  limited: 'a limit of the topic is reached',
+  'no-slot': 'its nodes are full',
+  behind: 'other tasks come first',
+}
+
+export function sayWhy(diagnosis: Diagnosis): SaidWhy {
+  const { also, by: blockers, code, last, remedies } = diagnosis
+  const others = also.map((each) => short[each] ?? each)
+  const more = [
+    ...(others.length > 0 ? [`and then: ${others.join('; ')}`] : []),
+    ...(blockers.length > 1 || (code === 'awaits' && blockers.length > 0)
+      ? blockers.map((each) => `waits for ${nameOf(each)}: ${stateOf(each, diagnosis)}`)
+      : []),
+    ...(last?.error !== undefined && code !== 'failed' && code !== 'succeeded'
+      ? [
+          `attempt ${last.attempt} failed ${duration(diagnosis.at.getTime() - last.ended.getTime())} ago: ${last.error}${last.release ? ` (release ${last.release})` : ''}`,
+        ]
+      : []),
+  ]
+  const helps = remedies.map((remedy) => commandOf(remedy) ?? `start a process that processes topic ${remedy.topic}`)
+  return { answer: texts[code](diagnosis), more, remedies: helps }
+}
+
+function ago({ at, since }: Pick<Diagnosis, 'at' | 'since'>): string {
+  return since ? `${duration(Math.max(0, at.getTime() - since.getTime()))} ago` : 'some time ago'
+}
+
+function spanOf({ at, since }: Diagnosis): string {
+  return since ? duration(Math.max(0, at.getTime() - since.getTime())) : 'some time'
+}
+
+function until({ at, until: end }: Diagnosis): string {
+  return end ? duration(Math.max(0, end.getTime() - at.getTime())) : 'some time'
+}
+
+function because({ last, task }: Diagnosis): string {
+  const release = last?.release === undefined ? '' : `, release ${last.release}`
+  if (task?.reason !== undefined) return ` (${task.reason}${last?.error === undefined ? '' : `: ${last.error}`}${release})`
+  return last?.error === undefined ? '' : ` (${last.error}${release})`
+}
+
+function by({ paused }: Diagnosis): string {
+  const who = paused?.actor === undefined ? '' : ` by ${paused.actor}`
+  return `${who}${paused?.note === undefined ? '' : `: ${paused.note}`}`
+}
+
+function ownerOf({ owner }: Diagnosis): string {
+  return `${owner?.owner ?? 'nobody'}${owner?.release === undefined ? '' : ` (release ${owner.release})`}`
+}
+
+function ofMost({ task }: Diagnosis): string {
+  return task?.maxTries === undefined ? '' : ` of ${task.maxTries}`
+}
+
+function troubleOf({ nodes }: Diagnosis): string {
+  const [first] = nodes?.troubles ?? []
+  return first ? `${first.activity}: ${first.message}` : 'unknown'
+}
+
+function eta({ ahead = 0, pace }: Diagnosis): string {
+  if (!pace) return ''
+  return `, about ${duration(Math.ceil(ahead / pace) * 60_000)} at the present pace`
+}
+
+function nameOf(blocker: Blocker | undefined): string {
+  if (!blocker) return 'another task'
+  return `${blocker.topic}/${blocker.identifier ?? ''}@${blocker.sequence}`
+}
+
+function stateOf(blocker: Blocker | undefined, { at }: Diagnosis): string {
+  if (!blocker || blocker.code === 'unknown') return 'is not there any more'
+  const since = blocker.since ? ` ${duration(Math.max(0, at.getTime() - blocker.since.getTime()))} ago` : ''
+  const error = blocker.error === undefined ? '' : ` (${blocker.error})`
+  switch (blocker.code) {
+    case 'failed':
+    case 'expired':
+      return `${blocker.code}${since}${error}`
+    case 'running':
+      return `is being handled`
+    case 'owner-dead':
+      return 'is held by a process that is dead'
+    case 'owner-silent':
+      return 'is held by a process that has missed a heartbeat'
+    case 'suspended':
+      return `was suspended${since}`
+    case 'next':
+    case 'out-of-turn':
+      return 'is ready'
+    default:
+      return `is ${blocker.code}${error}`
+  }
+}
