@@ -93,6 +93,11 @@ export class Leftovers<Transaction> {
     return doubt !== undefined && ((isUrgent && doubt.isOpen) || doubt.askAtMs <= this.#options.clock.monotonicMs())
   }
 
+  /** Whether this owner may hold tasks of the topic without knowing them, and the database could not be asked yet. */
+  isOpen(topic: string): boolean {
+    return this.#doubts.get(topic)?.isOpen === true
+  }
+
   of(topic: string): readonly HeldTask[] {
     return [...(this.#left.get(topic)?.tasks ?? [])]
   }

@@ -165,10 +165,11 @@ export class PollLoop<Transaction> {
     }
   }
 
-  /** Others get the slots that the loop does not use. */
-  async #rest(): Promise<void> {
-    const { lease, limits } = this.#settings
-    if (!lease.holds) return
+  /** Others get the slots that the loop does not use. @param isRefused whether the database has refused a poll, which then took nothing */
+  async #rest(isRefused = false): Promise<void> {
+    const { lease, leftovers, limits } = this.#settings
+    // Tasks that nobody knows of have slots too.
+    if (!lease.holds || (!isRefused && leftovers.isOpen(this.#environment.topic))) return
     try {
       await limits.rest(this.#held())
     } catch (error) {
@@ -223,7 +224,7 @@ export class PollLoop<Transaction> {
       release()
       this.#polling.failed(error)
       // A poll that the database refuses would be refused again, and others may be allowed what this process is not.
-      if (!isPassing(error)) await this.#rest()
+      if (!isPassing(error)) await this.#rest(true)
       return pauseMs(this.#polling.failures, 100, 2, 10_000, 0.5)
     }
   }
