@@ -5,6 +5,8 @@ import { askedPauseMs } from '../definitions/asked-pause.ts'
 import { answered, terminated, textOfJob, titleOf } from './external-job.ts'
 import type { ExternalHandler, ExternalJob } from './external-job.ts'
 import { checkSecretNames, secretInvalid } from '../definitions/secret-options.ts'
+import { webhookHeaderNames, webhookSigner } from './webhook-signature.ts'
+import type { WebhookSigner } from './webhook-signature.ts'
 
 export interface HttpRequestOptions {
   /** An address of http: or https:, without a user and a password. Messages show it without its query. */
@@ -17,6 +19,11 @@ export interface HttpRequestOptions {
   readonly attemptMs?: number
   /** How many bytes an answer may have, 1 to 16 777 216. Default 1 MiB. */
   readonly responseBytes?: number
+  /**
+   * Signs each request by Standard Webhooks, so that the service knows who asks: `whsec_`, and 24 to 64 random bytes in base64. The headers are
+   * `webhook-id`, `webhook-timestamp` and `webhook-signature`.
+   */
+  readonly signingSecret?: string
 }
 
 const names = optionNames<HttpRequestOptions>('httpRequest', {
@@ -25,6 +32,7 @@ const names = optionNames<HttpRequestOptions>('httpRequest', {
   method: true,
   attemptMs: true,
   responseBytes: true,
+  signingSecret: true,
 })
 
 const methods: readonly string[] = ['POST', 'PUT', 'PATCH']
@@ -57,6 +65,7 @@ interface Service {
   readonly method: string
   readonly attemptMs: number
   readonly responseBytes: number
+  readonly sign: WebhookSigner | undefined
 }
 
 /**
@@ -90,7 +99,7 @@ async function ask(service: Service, job: ExternalJob, body: string, signal: Abo
   const { url, method } = service
   const response = await unbroken(service, job, () =>
     // A redirect would send the job, and the headers with their secrets, to an address that nobody has written.
-    fetch(url, { method, headers: headersOf(service, job), body, redirect: 'manual', signal }),
+    fetch(url, { method, headers: headersOf(service, job, body), body, redirect: 'manual', signal }),
   )
   if (!response.ok) {
     // The connection is of no more use. What the service says may quote the headers of the request, so nobody reads it.
@@ -107,11 +116,13 @@ async function ask(service: Service, job: ExternalJob, body: string, signal: Abo
   return answered(job, bytes, answer)
 }
 
-function headersOf({ headers, attemptMs }: Service, { task: { topic, sequence } }: ExternalJob): Headers {
+function headersOf({ headers, attemptMs, sign }: Service, { task: { topic, sequence } }: ExternalJob, body: string): Headers {
   const all = new Headers(headers)
+  const id = `${encodeURIComponent(topic)}/${sequence}`
   all.set('content-type', 'application/json')
-  all.set('idempotency-key', `${encodeURIComponent(topic)}/${sequence}`)
+  all.set('idempotency-key', id)
   all.set('attempt-deadline', new Date(Date.now() + attemptMs).toISOString())
+  for (const [name, value] of sign?.(id, body) ?? []) all.set(name, value)
   return all
 }
 
@@ -199,12 +210,14 @@ class AttemptTime implements Disposable {
 
 function checked(options: HttpRequestOptions): Service {
   checkSecretNames(names, options)
-  const { url, headers = {}, method = 'POST', attemptMs = 30_000, responseBytes = 1_048_576 } = options
+  const { url, headers = {}, method = 'POST', attemptMs = 30_000, responseBytes = 1_048_576, signingSecret } = options
   const { href, origin, pathname } = checkUrl(url)
   if (!methods.includes(method)) throw invalid('method', method, `must be one of ${methods.join(', ')}`)
   checkInteger('attemptMs', attemptMs, 1, longestAttemptMs)
   checkInteger('responseBytes', responseBytes, 1, 16_777_216)
-  return { url: href, shown: `${origin}${pathname}`, headers: checkHeaders(headers), method, attemptMs, responseBytes }
+  const sign = signingSecret === undefined ? undefined : webhookSigner(signingSecret)
+  const own = sign === undefined ? ownHeaders : new Set([...ownHeaders, ...webhookHeaderNames])
+  return { url: href, shown: `${origin}${pathname}`, headers: checkHeaders(headers, own), method, attemptMs, responseBytes, sign }
 }
 
 /** The messages show no value, which may have a password even where it is no address. */
@@ -219,12 +232,12 @@ function checkUrl(given: string | URL): URL {
   return url
 }
 
-function checkHeaders(given: Readonly<Record<string, string>>): Headers {
+function checkHeaders(given: Readonly<Record<string, string>>, own: ReadonlySet<string>): Headers {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw secretInvalid('headers', 'must be an object of strings')
   const headers = new Headers()
   for (const [name, value] of Object.entries(given)) {
-    if (ownHeaders.has(name.toLowerCase())) throw secretInvalid(`headers.${name}`, 'is set by each request itself')
+    if (own.has(name.toLowerCase())) throw secretInvalid(`headers.${name}`, 'is set by each request itself')
     if (typeof value !== 'string') throw secretInvalid(`headers.${name}`, 'must be a string')
     try {
       headers.append(name, value)

@@ -32,6 +32,19 @@ export function programOf(
   return program
 }
 
+/**
+ * Looks for a program that is given by its name, as the system will when it is started.
+ *
+ * @throws TaskError PROGRAM_NOT_STARTED if no folder in PATH has it
+ */
+export function checkInPath({ name, cwd, env }: Program): void {
+  const path = env['PATH']
+  // Without a PATH, the system has one of its own.
+  if (name.includes('/') || path === undefined) return
+  if (path.split(':').some((folder) => obstacleOf(resolve(cwd, folder, name)) === undefined)) return
+  throw notStarted(name, 'no folder in PATH has it')
+}
+
 /** @throws TaskError RUNTIME_UNSUPPORTED on a system where a program could not be ended with all that it has started */
 export function checkProcessGroups(): void {
   if (process.platform !== 'win32') return

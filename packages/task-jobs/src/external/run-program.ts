@@ -13,6 +13,10 @@ export interface RunLimits {
   readonly killAfterMs: number
   /** Whether what the program writes to its errors is part of its output. Default false. */
   readonly together?: boolean
+  /** Whether a program that writes more than `outputBytes` goes on, and the end of its output is kept. Default false: it is ended. */
+  readonly keepsEnd?: boolean
+  /** How many bytes of the errors are kept, the last ones. Default 4 096. */
+  readonly errorBytes?: number
 }
 
 export interface Ended {
@@ -27,8 +31,6 @@ export interface Ended {
   readonly isAborted: boolean
 }
 
-/** How much of the errors is kept. */
-const errorBytes = 4_096
 /** How long is waited for what a program has left in its pipes, in milliseconds. A process that left the group may keep them open for ever. */
 const drainMs = 500
 
@@ -42,8 +44,11 @@ export async function runProgram(program: Program, input: string, limits: RunLim
   const child = await started(program)
   using group = new ProcessGroup(child)
   const end = (): void => void group.end(limits.killAfterMs)
-  const output = collectOutput(limits.together ? [child.stdout, child.stderr] : [child.stdout], limits.outputBytes, end)
-  const errors = collectErrors(child)
+  const printed = limits.together ? [child.stdout, child.stderr] : [child.stdout]
+  const output = limits.keepsEnd
+    ? collectEnd(printed, limits.outputBytes)
+    : { taken: collectOutput(printed, limits.outputBytes, end) }
+  const errors = collectEnd([child.stderr], limits.errorBytes ?? 4_096)
   // A program need not read its input, and closes it when it ends.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
@@ -55,7 +60,7 @@ export async function runProgram(program: Program, input: string, limits: RunLim
     const isAborted = signal.aborted
     await group.end(limits.killAfterMs)
     await Promise.race([closed, pause(drainMs, undefined, { ref: false })])
-    return { exitCode, signal: exitSignal, output: output(), errors: errors(), isAborted }
+    return { exitCode, signal: exitSignal, output: output.taken(), errors: textOf(errors), isAborted }
   } finally {
     signal.removeEventListener('abort', end)
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy()
@@ -94,16 +99,26 @@ function collectOutput(pipes: readonly Readable[], most: number, tooLong: () => 
   return () => (length > most ? undefined : Buffer.concat(chunks))
 }
 
-function collectErrors({ stderr }: ChildProcessWithoutNullStreams): () => string {
+/** What was written last, within a limit. */
+interface WrittenEnd {
+  readonly taken: () => Buffer
+  /** Whether more was written. */
+  readonly isCut: () => boolean
+}
+
+function collectEnd(pipes: readonly Readable[], most: number): WrittenEnd {
   let last: Buffer = Buffer.alloc(0)
   let isCut = false
-  stderr.on('data', (chunk: Buffer) => {
-    isCut ||= last.length + chunk.length > errorBytes
-    last = Buffer.from(Buffer.concat([last, chunk]).subarray(-errorBytes))
-  })
-  return () => {
-    const text = last.toString('utf8')
-    // What is cut begins in the middle of a line, unless all of it is one.
-    return (isCut ? text.slice(text.indexOf('\n') + 1) : text).trim()
+  const take = (chunk: Buffer): void => {
+    isCut ||= last.length + chunk.length > most
+    last = Buffer.from(Buffer.concat([last, chunk]).subarray(-most))
   }
+  for (const pipe of pipes) pipe.on('data', take)
+  return { taken: () => last, isCut: () => isCut }
+}
+
+function textOf({ taken, isCut }: WrittenEnd): string {
+  const text = taken().toString('utf8')
+  // What is cut begins in the middle of a line, unless all of it is one.
+  return (isCut() ? text.slice(text.indexOf('\n') + 1) : text).trim()
 }
