@@ -101,6 +101,9 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/cli-source': oneOf('sqlite-file'),
   'e2e/cli-terminal': oneOf('sqlite-file'),
   'e2e/cli-completion': oneOf('sqlite-file'),
+  'e2e/work-programs': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
+  'e2e/work-ends': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
+  'e2e/work-services': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-database': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'e2e/cli-doctor': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   // These start servers and files of their own, and put them into bad states.

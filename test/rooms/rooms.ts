@@ -8,7 +8,7 @@ const packages = join(import.meta.dirname, '..', '..', 'packages')
 const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'task-api': [['.']],
   'task-coordination': [['.'], ['entries']],
-  'task-cli': [['output'], ['core'], ['commands'], ['.']],
+  'task-cli': [['output'], ['core'], ['work'], ['commands'], ['.']],
   'task-operations': [['core'], ['doctor', 'inspection'], ['.']],
   'task-jobs': [['definitions'], ['signatures'], ['jobs'], ['handling'], ['external'], ['.']],
   'task-processor': [['core'], ['batches', 'handlers', 'liveness', 'submit'], ['pipelines', 'polling'], ['worker'], ['.']],

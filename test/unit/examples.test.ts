@@ -1,6 +1,7 @@
 /** The README's code is a file that runs, and the demo proves what it says, as a user would run it. */
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
@@ -8,6 +9,7 @@ import { describe, expect, test } from 'vitest'
 const root = join(import.meta.dirname, '..', '..')
 const run = (...args: string[]): Promise<{ stdout: string }> =>
   promisify(execFile)(process.execPath, ['--conditions=@taskstream/source', ...args], { cwd: root, timeout: 100_000 })
+const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`
 
 test('the first steps of the README are examples/first-steps.ts', async () => {
   const example = readFileSync(join(root, 'examples', 'first-steps.ts'), 'utf8')
@@ -63,6 +65,26 @@ test('the code of the guide to topics that is typed is examples/topics.ts, where
 test('the program in the guide to programs is the one that its example starts', () => {
   const guide = readFileSync(join(root, 'docs', 'guides', 'external-handlers.md'), 'utf8')
   expect(guide).toContain(`\`\`\`js\n${readFileSync(join(root, 'examples', 'programs', 'render.js'), 'utf8')}\`\`\``)
+})
+
+test('the commands in the guide to programs do what it shows', async () => {
+  const guide = readFileSync(join(root, 'docs', 'guides', 'external-handlers.md'), 'utf8')
+  expect(guide).toContain(`\`\`\`sh\n${readFileSync(join(root, 'examples', 'programs', 'thumb.sh'), 'utf8')}\`\`\``)
+  const [, shown = ''] = /^```console\n(.*?)^```$/ms.exec(guide) ?? []
+  const folder = mkdtempSync(join(tmpdir(), 'guide-'))
+  const cli = `'${process.execPath}' --no-warnings --conditions=@taskstream/source '${join(root, 'packages', 'task-cli', 'src', 'cli.ts')}'`
+  const commands = [...shown.matchAll(/^\$ (.*)$/gm)].map(([, command]) => `printf '%s\\n' ${quoted(`$ ${command}`)}; ${command}`)
+  try {
+    const script = [`taskstream() { ${cli} "$@"; }`, 'taskstream migrate up > /dev/null', 'exec 2>&1', ...commands].join('\n')
+    const { stdout } = await promisify(execFile)('sh', ['-c', script], {
+      cwd: join(root, 'examples', 'programs'),
+      env: { ...process.env, TASKSTREAM_URL: `sqlite:${join(folder, 'guide.db')}` },
+    })
+    const withoutTimes = (text: string): string => text.replaceAll(/\([\d.]+m?s\)/g, '(…)')
+    expect(withoutTimes(stdout)).toBe(withoutTimes(shown))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test('the code of the guide to jobs that need others is examples/needs.ts, where a report waits for its pages', async () => {

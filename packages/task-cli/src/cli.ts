@@ -27,6 +27,7 @@ import { addTopics } from './commands/topics.ts'
 import { addWait } from './commands/wait.ts'
 import { addWatch } from './commands/watch.ts'
 import { addWhy } from './commands/why.ts'
+import { addWork } from './commands/work.ts'
 import { explain } from './core/explain.ts'
 import { exitCodeHelp, exitCodeOf, exitCodes } from './core/exit-codes.ts'
 import { onInterrupt } from './core/interrupt.ts'
@@ -81,6 +82,7 @@ for (const add of [
   addPeriodic,
   addTimer,
   addContext,
+  addWork,
 ])
   add(program)
 

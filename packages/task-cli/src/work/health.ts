@@ -1,0 +1,73 @@
+/** Answers probes of an orchestrator: whether the process lives, and whether it works. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TaskListener } from '@taskstream/task-processor'
+import type { HealthAddress } from './health-address.ts'
+
+/** Whether a worker works, from what its node tells. */
+export class Readiness {
+  readonly listener: TaskListener
+  /** What does not work at this moment. */
+  readonly #troubles = new Set<string>(['starting'])
+
+  constructor() {
+    this.listener = {
+      onError: ({ activity, topic = '' }) => {
+        if (activity === 'poll' || activity === 'heartbeat') this.#troubles.add(`${activity} ${topic}`.trim())
+      },
+      onRecovered: ({ activity, topic = '' }) => void this.#troubles.delete(`${activity} ${topic}`.trim()),
+      onLeaseLost: () => void this.#troubles.add('lease'),
+      // Nothing is polled without a lease.
+      onStart: () => void this.#troubles.delete('lease'),
+      onEmpty: () => void this.#troubles.delete('lease'),
+    }
+  }
+
+  started(): void {
+    this.#troubles.delete('starting')
+  }
+
+  stopping(): void {
+    this.#troubles.add('stopping')
+  }
+
+  get troubles(): readonly string[] {
+    return [...this.#troubles]
+  }
+}
+
+/**
+ * Listens for probes: `GET /livez` is answered with 200 as long as the process answers at all, `GET /readyz` with 503 if the worker takes no tasks.
+ *
+ * @throws Error of the system if nobody can listen at the address
+ */
+export async function openHealth(
+  { host, port }: HealthAddress,
+  readiness: Readiness,
+): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer((request, response) => {
+    const { troubles } = readiness
+    const path = request.url?.split('?')[0]
+    const [status, text] =
+      request.method !== 'GET' && request.method !== 'HEAD'
+        ? [405, 'only GET']
+        : path === '/livez'
+          ? [200, 'alive']
+          : path !== '/readyz'
+            ? [404, 'ask for /livez or /readyz']
+            : troubles.length === 0
+              ? [200, 'ready']
+              : [503, troubles.join(', ')]
+    response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }).end(`${text}\n`)
+  }).listen(port, host)
+  await once(server, 'listening')
+  const { address, port: opened, family } = server.address() as AddressInfo
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${opened}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,148 @@
+/** What a worker says of its work, when it ends by itself, and what probes learn of it. */
+import { TaskDecision, TaskError } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { Endings } from '../../packages/task-cli/src/work/endings.ts'
+import { Readiness } from '../../packages/task-cli/src/work/health.ts'
+import { Progress } from '../../packages/task-cli/src/work/progress.ts'
+import { taskOf } from './answering.ts'
+
+const task = taskOf('a', 7)
+const topic = task.topic
+
+describe('the progress', () => {
+  const said: string[] = []
+  const progressOf = (verbose = false): Progress => new Progress((line) => said.push(line), verbose)
+  const completed = (progress: Progress, decision: TaskDecision, of: HeldTask = task): void => {
+    progress.began(of)
+    progress.ended(of)
+    const [completion, decisions] = [{ completed: [of], lost: [] }, new Map([[of, decision]])]
+    progress.listener.onComplete?.({ topic, tasks: [of], completion, decisions })
+  }
+  beforeEach(() => void said.splice(0))
+
+  test('counts each task once it is written, and says nothing twice', () => {
+    const progress = progressOf()
+    progress.saySummary()
+    completed(progress, TaskDecision.success())
+    completed(progress, TaskDecision.success())
+    completed(progress, TaskDecision.failure())
+    completed(progress, TaskDecision.suspension())
+    progress.listener.onReturned?.({ topic, tasks: [task] })
+    progress.listener.onLost?.({ topic, tasks: [task] })
+    progress.saySummary()
+    progress.saySummary()
+    expect(said).toEqual(['nothing to do', '2 succeeded, 1 suspended, 1 failed, 1 returned, 1 lost'])
+  })
+
+  test('is said again and again while something is at work', () => {
+    const progress = progressOf()
+    progress.began(task)
+    progress.saySummary()
+    progress.saySummary()
+    expect(said).toEqual(['1 at work', '1 at work'])
+  })
+
+  test('tells a retry from a failure, as the database will: by the tries that are left', () => {
+    const progress = progressOf(true)
+    completed(progress, TaskDecision.retry({ afterMs: 5_000 }, 'oh'), { ...task, tries: 2, maxTries: 3 })
+    completed(progress, TaskDecision.retry({ afterMs: 5_000 }, 'oh'), { ...task, tries: 3, maxTries: 3 })
+    completed(progress, TaskDecision.snooze({ afterMs: 5_000 }), { ...task, tries: 3, maxTries: 3 })
+    expect(progress.summary).toBe('2 to be retried, 1 failed')
+    expect(said.map((line) => line.replace(/^\S+ /, '').replace(/ \(\S+\)$/, ''))).toEqual([
+      'to be retried in 5s, try 2: oh',
+      'failed, try 3: oh',
+      'to be retried in 5s, try 3',
+    ])
+  })
+
+  test('says what goes wrong beside the tasks, on one line', () => {
+    const { listener } = progressOf()
+    const error = new TaskError('DATABASE_UNAVAILABLE', 'away\nfor now')
+    listener.onError?.({ activity: 'poll', topic, error })
+    listener.onError?.({ activity: 'handle', topic, tasks: [task], error })
+    listener.onRecovered?.({ activity: 'poll', topic })
+    listener.onLeaseLost?.({ leaseMs: 30_000 })
+    expect(said).toEqual([
+      `${topic}, poll: away for now (DATABASE_UNAVAILABLE)`,
+      `${topic}, poll: works again`,
+      'no heartbeat came through for 30s: others may take the tasks of this worker',
+    ])
+  })
+})
+
+describe('a worker that ends by itself', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+  const ends: string[] = []
+  const endingsOf = (options: ConstructorParameters<typeof Endings>[1]): Endings => {
+    ends.splice(0)
+    return new Endings(['a', 'b'], options, (why) => ends.push(why))
+  }
+
+  test('does so when every topic is empty, and nothing has worked since that could have pushed more', () => {
+    const endings = endingsOf({ untilEmpty: true })
+    const empty = (name: string): unknown => endings.listener.onEmpty?.({ topic: name })
+    empty('a')
+    endings.began(task)
+    empty('b')
+    empty('a')
+    endings.ended(task)
+    empty('b')
+    expect(ends).toEqual([])
+    empty('a')
+    expect(ends).toEqual(['nothing is ready any more'])
+  })
+
+  test('does so when it was quiet for so long, and not while something works', () => {
+    using endings = endingsOf({ quietAfterMs: 1_000 })
+    endings.start()
+    vi.advanceTimersByTime(999)
+    endings.began(task)
+    vi.advanceTimersByTime(60_000)
+    endings.ended(task)
+    vi.advanceTimersByTime(999)
+    expect(ends).toEqual([])
+    vi.advanceTimersByTime(1)
+    expect(ends).toEqual(['there was nothing to do'])
+  })
+
+  test('does so when its time is up, whatever works', () => {
+    using endings = endingsOf({ forMs: 1_000 })
+    endings.start()
+    endings.began(task)
+    vi.advanceTimersByTime(1_000)
+    expect(ends).toEqual(['its time is up'])
+  })
+
+  test('does not if it was not asked to', () => {
+    using endings = endingsOf({})
+    endings.start()
+    for (const name of ['a', 'b']) endings.listener.onEmpty?.({ topic: name })
+    vi.advanceTimersByTime(86_400_000)
+    expect(ends).toEqual([])
+  })
+})
+
+describe('a worker is ready', () => {
+  test('from its start on, but while the database or its lease is away, until it stops', () => {
+    const readiness = new Readiness()
+    const { listener } = readiness
+    expect(readiness.troubles).toEqual(['starting'])
+    readiness.started()
+    expect(readiness.troubles).toEqual([])
+    listener.onError?.({ activity: 'poll', topic, error: new Error('away') })
+    listener.onError?.({ activity: 'heartbeat', error: new Error('away') })
+    listener.onLeaseLost?.({ leaseMs: 30_000 })
+    expect(readiness.troubles).toEqual([`poll ${topic}`, 'heartbeat', 'lease'])
+    listener.onRecovered?.({ activity: 'heartbeat' })
+    listener.onRecovered?.({ activity: 'poll', topic })
+    listener.onEmpty?.({ topic })
+    expect(readiness.troubles).toEqual([])
+    // A task that fails says nothing of the worker.
+    listener.onError?.({ activity: 'handle', topic, tasks: [task], error: new Error('no') })
+    expect(readiness.troubles).toEqual([])
+    readiness.stopping()
+    expect(readiness.troubles).toEqual(['stopping'])
+  })
+})
