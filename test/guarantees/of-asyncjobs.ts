@@ -6,6 +6,9 @@ const queues = 'e2e/asyncjobs-queues'
 const unit = 'unit/asyncjobs'
 const router = 'unit/asyncjobs-router'
 const schedules = 'unit/asyncjobs-schedules'
+const programs = 'e2e/work-programs'
+const ended = 'e2e/work-ends'
+const services = 'e2e/work-services'
 const model = 'properties/facade-ends#in the words of asyncjobs'
 
 export const keptOfAsyncJobs: readonly Requirement[] = [
@@ -175,8 +178,45 @@ export const keptOfAsyncJobs: readonly Requirement[] = [
   },
   {
     number: 19,
-    about: 'requests and replies',
-    note: 'Does not apply: they go over NATS. `httpRequest` handles jobs by a service.',
+    about: 'any program, at the command line: a missing one, or a folder, is not found',
+    tests: [`${ended}#whose program`, `${ended}#by which a shell says`, 'unit/run-program#is looked for'],
+    note: '`taskstream work --exec`. The worker does not begin, or stops, and no task loses a try.',
+  },
+  {
+    number: 19,
+    about: 'what a program prints is the result; what it prints to its errors, too',
+    tests: [`${programs}#may write what it likes`, `${programs}#may return a value`],
+    note: 'Of `taskstream work`: the last 64 KiB of each, the errors as the explanation of a task that did not succeed.',
+  },
+  {
+    number: 19,
+    about: 'a program that ends otherwise than with 0 has failed',
+    tests: [`${programs}#ends each as its exit code`, `${programs}#that a signal ends`, `${programs}#fails a task for good`],
+    note: '65, 77 and 78 fail for good, filter and suspend, and its last line may be a decision.',
+  },
+  {
+    number: 19,
+    about: 'the time of a try, and a stop, end the program',
+    tests: [`${ended}#that takes too long`, `${ended}#that was cancelled`, `${ended}#has not ended in its time`],
+    note: 'With all that it has started.',
+  },
+  {
+    number: 19,
+    about: 'requests and replies: the type is the subject, `AJ-Content-Type`',
+    tests: [`${services}#ends each as its status`, `${services}#knows who asks`, `${services}#with a value`],
+    note: 'Over HTTP in place of NATS: `httpRequest`, or `taskstream work --http`. The type is the `name` in the body, which is always JSON.',
+  },
+  {
+    number: 19,
+    about: '`AJ-Handler-Deadline`, and a deadline of at least three seconds',
+    tests: ['unit/http-request#the end of this one', `${services}#that is too slow`],
+    note: '`attempt-deadline`. Any time-out will do.',
+  },
+  {
+    number: 19,
+    about: '`AJ-Terminate` and `AJ-Error`',
+    tests: ['unit/http-request#an answer', `${services}#ends each as its status`],
+    note: '4xx fails for good, 408, 425, 429 and 5xx are failed tries.',
   },
   {
     number: 20,
@@ -224,7 +264,18 @@ export const keptOfAsyncJobs: readonly Requirement[] = [
   },
   {
     number: 25,
-    about: 'the command line',
+    about: '`tasks process TYPE QUEUE CONCURRENCY COMMAND`, with `--remote`, `--backoff` and `--monitor`',
+    tests: [
+      `${programs}#runs so many times`,
+      `${programs}#fails a task for good`,
+      `${services}#ends each as its status`,
+      `${ended}#tells probes`,
+    ],
+    note: '`taskstream work QUEUE --exec COMMAND --concurrency 4`, with `--http`, `--retry` and `--health`, which has no metrics. Each type is a topic, and a queue of several types has one program for all.',
+  },
+  {
+    number: 25,
+    about: 'the rest of the command line',
     note: 'Not there yet, in these words. Tasks are jobs of the topic `asyncjobs.` and the name of their queue, which `taskstream ls` and its other commands show and tend.',
   },
   { number: 26, about: 'the HTTP API', note: 'Not there yet.' },

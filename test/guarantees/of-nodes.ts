@@ -54,6 +54,36 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
   },
   { promise: "A timer belongs to its scope: nothing reaches another's", tests: ['conformance/timers#belong to a scope'] },
   {
+    promise:
+      'A program or a service handles tasks from the command line: each is decided once by what its exit code or status says, and keeps its tries if it could not be handled',
+    tests: [
+      'e2e/work-programs#ends each as its exit code',
+      'e2e/work-programs#fails a task for good',
+      'e2e/work-services#ends each as its status',
+      'e2e/work-ends#by which a shell says',
+      'e2e/work-ends#counts no try',
+    ],
+  },
+  {
+    promise:
+      'A worker of the command line that is stopped, killed or out of time leaves no task behind, and of its programs nothing that it could end',
+    tests: [
+      'e2e/work-ends#that takes too long',
+      'e2e/work-ends#that is killed loses no task',
+      'e2e/work-ends#at Ctrl-C',
+      'e2e/work-ends#at a second Ctrl-C',
+      'e2e/work-ends#has not ended in its time',
+    ],
+  },
+  {
+    promise: 'A program is told its task, and no secret of its worker; what it writes obeys no terminal of those who read it',
+    tests: [
+      'e2e/work-programs#is given the input',
+      'e2e/work-programs#is given no other variable',
+      'e2e/work-programs#may write what it likes',
+    ],
+  },
+  {
     promise: 'The command line works on no tables but those of its release, makes no file by mistake, and prints no password',
     tests: [
       'e2e/cli-database#works on no tables but those of its release',
