@@ -4,7 +4,7 @@ import { withAskedPause } from '@taskstream/task-jobs'
 import { bound, exponential, fixed, never, TaskNode } from '@taskstream/task-processor'
 import type { RetryPolicy, StopReport } from '@taskstream/task-processor'
 import { openDatabase } from '../core/database.ts'
-import type { Database } from '../core/database.ts'
+import type { NamedDatabase } from '../core/database.ts'
 import { withoutSecrets } from '../core/secrets.ts'
 import { durationText } from './durations.ts'
 import { Endings } from './endings.ts'
@@ -55,7 +55,7 @@ class Worker {
   #missing: ProgramMissing | undefined
   #isStopping = false
 
-  constructor(topics: readonly string[], options: WorkOptions, { tasks, transactions }: Database, handle: HandleTask) {
+  constructor(topics: readonly string[], options: WorkOptions, { tasks, transactions }: NamedDatabase, handle: HandleTask) {
     this.#topics = topics
     this.#options = options
     this.#progress = new Progress(say, options.verbose === true)
@@ -150,7 +150,7 @@ function handlerFor(options: WorkOptions, files: TaskFiles): HandleTask {
 
 /** @throws TaskError TOPIC_UNKNOWN, as a misspelt topic would never have a task */
 async function checkTopics(
-  { tasks, transactions, reading }: Database,
+  { tasks, transactions, reading }: NamedDatabase,
   topics: readonly string[],
   initialize: boolean,
 ): Promise<void> {

@@ -1,9 +1,9 @@
-import type { DatabaseOptions } from '../core/database.ts'
+import type { SourceOptions } from '../core/source.ts'
 import type { HealthAddress } from './health-address.ts'
 import type { RetryWords } from './retry-words.ts'
 
 /** The options of `work`, as they are read. Durations are in milliseconds. */
-export interface WorkOptions extends DatabaseOptions {
+export interface WorkOptions extends SourceOptions {
   /** The program and its arguments; undefined if a service handles the tasks. */
   readonly command?: readonly [program: string, ...args: string[]]
   readonly http?: string
