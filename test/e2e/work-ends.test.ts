@@ -83,13 +83,31 @@ describe.skipIf(!canRun)('a worker', () => {
     killed.kill('SIGKILL')
     await killed.ended
     expect(await fixture.page()).toMatchObject([{ state: 'succeeded' }, { state: 'active' }, { state: 'ready' }])
-    const other = start('--lease', '2s', ...script(program))
+    const other = start('--lease', '5s', ...script(program))
     await expect.poll(() => fixture.states()).toEqual({ succeeded: 3 })
     other.kill('SIGTERM')
     expect((await other.ended).err).toMatch(/\nstopped: 2 succeeded\n$/)
     expect((await fixture.page()).map(({ attempt }) => attempt)).toEqual([1, 2, 1])
     // The program of the one that was killed runs on: there was nobody to end it.
     for (const id of sleeps()) process.kill(id)
+  })
+
+  test('ends its programs when it has lost its lease, as another works on their tasks by then', async () => {
+    await fixture.push('a')
+    const program = `if [ "$TASKSTREAM_ATTEMPT" = 1 ]; then sleep ${mark}; fi`
+    const paused = start('--lease', '5s', ...script(program))
+    await expect.poll(sleeps).toHaveLength(1)
+    paused.kill('SIGSTOP')
+    const other = start('--lease', '5s', ...script(program))
+    await expect.poll(() => fixture.page()).toMatchObject([{ state: 'succeeded', attempt: 2 }])
+    expect(sleeps()).toHaveLength(1)
+    paused.kill('SIGCONT')
+    await expect.poll(sleeps).toEqual([])
+    for (const worker of [paused, other]) worker.kill('SIGTERM')
+    expect((await other.ended).code).toBe(0)
+    // The first may be asked to stop before it has written that the task is not its own any more.
+    expect((await paused.ended).err).toMatch(/\nstopped: /)
+    expect(await fixture.page()).toMatchObject([{ state: 'succeeded', attempt: 2 }])
   })
 
   test('lets programs end at Ctrl-C, and takes no more tasks', async () => {
@@ -128,7 +146,7 @@ describe.skipIf(!canRun)('a worker', () => {
     await expect.poll(sleeps).toEqual([])
     expect(readdirSync(folder())).toEqual([])
     expect(await fixture.page()).toMatchObject([{ state: 'active' }])
-    const other = start('--lease', '2s', '--retry', 'none', ...script(program))
+    const other = start('--lease', '5s', '--retry', 'none', ...script(program))
     await expect.poll(() => fixture.page()).toMatchObject([{ state: 'succeeded', attempt: 2 }])
     other.kill('SIGTERM')
     await other.ended

@@ -72,6 +72,7 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
       'e2e/work-ends#that is killed loses no task',
       'e2e/work-ends#at Ctrl-C',
       'e2e/work-ends#at a second Ctrl-C',
+      'e2e/work-ends#has lost its lease',
       'e2e/work-ends#has not ended in its time',
     ],
   },

@@ -102,7 +102,9 @@ class Worker {
       const { abandoned } = await this.#stopped.promise
       say(`stopped: ${this.#progress.summary}`)
       if (abandoned.length > 0) {
-        say(`${abandoned.length} could not be handed back: others take them when the lease of this worker has run out`)
+        say(
+          `${abandoned.length} could not be handed back: others have taken them, or will when the lease of this worker has run out`,
+        )
         process.exitCode = 1
       }
     } finally {
