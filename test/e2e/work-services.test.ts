@@ -86,7 +86,7 @@ describe.skipIf(!canRun)('a service that handles tasks', () => {
     expect(err).not.toMatch(/correct-horse|MfKQ/)
     writeFileSync(join(folder(), 'wrong'), 'x: y\nauthorization Bearer correct-horse\n')
     const { code, err: refused } = await start('--http', url, '--headers-file', 'wrong').ended
-    expect([code, refused]).toEqual([1, expect.stringMatching(/^error: Line 2 of wrong is no header/)])
+    expect([code, refused]).toEqual([2, expect.stringMatching(/^error: Line 2 of wrong is no header/)])
     expect(refused).not.toContain('correct-horse')
   })
 

@@ -1,3 +1,5 @@
+import { onInterrupt } from '../core/interrupt.ts'
+
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** Within this time a second signal counts as the first: npm passes on what the terminal has sent already. In milliseconds. */
@@ -22,10 +24,13 @@ export function onSignals(stop: (signal: string) => void, say: (line: string) =>
       process.exit(exitCodes[signal])
     }
   }
+  // Other commands end at once.
+  process.off('SIGINT', onInterrupt)
   for (const signal of signals) process.on(signal, asked)
   return {
     [Symbol.dispose]: () => {
       for (const signal of signals) process.off(signal, asked)
+      process.on('SIGINT', onInterrupt)
     },
   }
 }
