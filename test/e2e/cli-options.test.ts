@@ -63,12 +63,8 @@ describe.skipIf(!canRun)('the command line', () => {
     expect((await taskstream('redrive', fixture.topic, '--dry-run', '--limit', '2')).out).toBe(
       `would be ready again: 2, sequences ${first} to ${second}\n`,
     )
-    expect(await json('redrive', fixture.topic, '--from', `${third}`)).toEqual({
-      count: 1,
-      first: third,
-      last: third,
-      dryRun: false,
-    })
+    const { out } = await taskstream('redrive', fixture.topic, '--from', `${third}`, '--yes', '-o', 'json')
+    expect(JSON.parse(out)).toEqual({ count: 1, first: third, last: third, dryRun: false })
     expect((await taskstream('redrive', fixture.topic, '--identifier', 'nobody')).out).toBe('ready again: 0\n')
   })
 
@@ -109,6 +105,14 @@ describe.skipIf(!canRun)('the command line', () => {
     await fixture.push('a')
     const before = await fixture.page()
     const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
+      [['cancel', fixture.topic], 2, /which tasks\? Name them, or choose them by --state/],
+      [['cancel', fixture.topic, '@1', '--state', 'ready'], 2, /give tasks, or a filter, but not both/],
+      [['cancel', fixture.topic, '--state', 'succeeded'], 2, /succeeded cannot be cancelled, only active/],
+      [['reassign', fixture.topic, '--result', 'success'], 2, /Give one --state/],
+      [['reassign', fixture.topic, '--result', 'success', '--state', 'succeeded'], 2, /are succeeded already/],
+      [['purge', fixture.topic, '--older-than', '1d', '--changed-before', '2027-01-01'], 2, /cannot be given together/],
+      [['purge', fixture.topic, '--rate', '50'], 2, /such as 50\/s/],
+      [['redrive', fixture.topic, '--limit', '0'], 2, /at least 1/],
       [['cancel', fixture.topic, '@a'], 2, /task must be @4711, ext:<external id>.*: "@a"/],
       [['cancel', fixture.topic, 'id:'], 2, /task must be/],
       [['cancel', fixture.topic, 'a'], 1, /Name the task by its sequence.*TOPIC_NOT_KEYED/],

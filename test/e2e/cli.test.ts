@@ -88,7 +88,7 @@ describe.skipIf(!canRun)('the command line', () => {
     await fixture.complete(await fixture.poll(2), TaskDecision.failure())
     expect(await json('redrive', fixture.topic, '--dry-run')).toMatchObject({ count: 2, dryRun: true })
     expect(await fixture.states()).toEqual({ failed: 2 })
-    expect((await taskstream('redrive', fixture.topic, '--identifier', 'a')).out).toMatch(/^ready again: 1, sequences/)
+    expect((await taskstream('redrive', fixture.topic, '--identifier', 'a', '--yes')).out).toMatch(/^ready again: 1, sequences/)
     expect(names(await fixture.poll(9))).toEqual(['a'])
   })
 

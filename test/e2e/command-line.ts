@@ -51,6 +51,12 @@ export interface Following extends AsyncDisposable {
 
 export function follow(args: readonly string[], options: RunOptions = {}): Following {
   const child = start(args, options)
+  if (options.stdin !== undefined) child.stdin.end(options.stdin)
+  return output(child)
+}
+
+/** Collects what a process writes. */
+export function output(child: ChildProcessWithoutNullStreams): Following {
   let [out, err] = ['', '']
   let look = (): void => {}
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -61,20 +67,20 @@ export function follow(args: readonly string[], options: RunOptions = {}): Follo
     err += text
     look()
   })
-  if (options.stdin !== undefined) child.stdin.end(options.stdin)
   const ended = new Promise<Run>((resolve) => child.on('close', (code) => resolve({ code, out, err })))
+  const tooEarly = async (pattern: RegExp): Promise<void> => {
+    const run = await ended
+    if (!pattern.test(run.out + run.err)) throw new Error(`ended with ${run.code} before ${pattern}: ${run.out}${run.err}`)
+  }
   return {
     ended,
-    until: (pattern) =>
-      Promise.race([
-        new Promise<void>((resolve) => {
-          look = () => pattern.test(out + err) && resolve()
-          look()
-        }),
-        ended.then((run) => {
-          if (!pattern.test(run.out + run.err)) throw new Error(`ended with ${run.code} before ${pattern}: ${run.out}${run.err}`)
-        }),
-      ]),
+    until: (pattern) => {
+      const seen = new Promise<void>((resolve) => {
+        look = () => pattern.test(out + err) && resolve()
+        look()
+      })
+      return Promise.race([seen, tooEarly(pattern)])
+    },
     interrupt: () => {
       child.kill('SIGINT')
       return ended

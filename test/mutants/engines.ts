@@ -35,8 +35,9 @@ const commandLine = [
   'test/e2e/cli-options.test.ts',
   'test/e2e/cli-database.test.ts',
   'test/e2e/cli-tasks.test.ts',
+  'test/e2e/cli-bulk.test.ts',
   'test/e2e/cli-source.test.ts',
-  'test/unit/{timer-command,command-line-words,command-line-tables,command-line-endings}.test.ts',
+  'test/unit/{timer-command,command-line-words,command-line-tables,command-line-endings,command-line-portions}.test.ts',
 ]
 
 /** The engine that notices most in the shortest time. Undefined if no engine that can be started here runs this file. */

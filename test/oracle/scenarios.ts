@@ -63,6 +63,7 @@ const filter: TaskFilter = {
   createdBefore: new Date(2),
   completedFrom: new Date(3),
   completedBefore: new Date(4),
+  changedBefore: new Date(5),
 }
 const some: TaskFilter[] = [{}, { states: [] }, filter]
 

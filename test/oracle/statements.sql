@@ -613,7 +613,7 @@ where p.topic = :2
 order by p.topic, c.state
 
 -- count
---   text, text, number, number, number, number, number, number, number
+--   text, text, number, number, number, number, number, number, number, number
 select p.topic, c.state, c.count, c.bound
 from task_topic p
 left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
@@ -621,14 +621,14 @@ left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) t
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
-    where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9) t
+    where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and coalesce(t.completed, t.created) < :10) t
   where t.place = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
   group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
   when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
---   text, text, text, number, number, number, number, number, number, number, text
+--   text, text, text, number, number, number, number, number, number, number, number, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
 left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
@@ -636,36 +636,36 @@ left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) t
   from (select t.topic, t.state, t.due, t.sequence,
     row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
     from task t
-    where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10) t
+    where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and coalesce(t.completed, t.created) < :11) t
   where t.place = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
   group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
   when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
-where p.topic = :11
+where p.topic = :12
 order by p.topic, c.state
 
 -- count
---   text, text, number, number, number, number, number, number, number
+--   text, text, number, number, number, number, number, number, number, number
 select p.topic, c.state, c.count, c.bound
 from task_topic p
 left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
   when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
-  where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
+  where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and coalesce(t.completed, t.created) < :10 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
   group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
   when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
---   text, text, text, number, number, number, number, number, number, number, text
+--   text, text, text, number, number, number, number, number, number, number, number, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
 left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
   when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
   from task t
-  where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
+  where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and coalesce(t.completed, t.created) < :11 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
   group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
   when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
-where p.topic = :11
+where p.topic = :12
 order by p.topic, c.state
 
 -- deactivate
@@ -2405,24 +2405,24 @@ order by t.sequence desc
 fetch first :4 rows only
 
 -- page
---   text, number, number, text, text, number, number, number, number, number, number, number, number
+--   text, number, number, text, text, number, number, number, number, number, number, number, number, number
 select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
 state, descent, reason, owner, output,
 created as created, started as started, completed as completed, due as due, deadline as deadline
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) < :13
 order by t.sequence
-fetch first :13 rows only
+fetch first :14 rows only
 
 -- page
---   text, number, number, text, text, number, number, number, number, number, number, number, number
+--   text, number, number, text, text, number, number, number, number, number, number, number, number, number
 select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
 state, descent, reason, owner, output,
 created as created, started as started, completed as completed, due as due, deadline as deadline
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) < :13
 order by t.sequence desc
-fetch first :13 rows only
+fetch first :14 rows only
 
 -- poll; so many rows are fetched as are wanted
 --   text, text, number, number, text
@@ -3264,34 +3264,10 @@ where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select
   and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
---   text, number, number, text, text, number, number, number, number, number, number, number
-select /*+ first_rows(100) */ t.sequence
-from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and not exists (select 1
-  from task_dependency d
-  join task k on k.topic = d.topic and k.sequence = d.sequence
-  where d.parent_topic = t.topic and d.parent = t.sequence
-  and k.state in (0, 1, 2, 4))
-order by t.sequence
-for update skip locked
-
--- purge
---   JSON, text, text, text, number, number, number, number, number, number, number
-select t.sequence from
-(select /*+ leading(w t) use_nl(t) index(t) */ t.*
-  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
-  where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and not exists (select 1
-  from task_dependency d
-  join task k on k.topic = d.topic and k.sequence = d.sequence
-  where d.parent_topic = t.topic and d.parent = t.sequence
-  and k.state in (0, 1, 2, 4)) order by t.sequence
-
--- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :13) and not exists (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) < :13 and not exists (select 1
   from task_dependency d
   join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
@@ -3305,7 +3281,31 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :12) and not exists (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) < :12 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, text, text, number, number, number, number, number, number, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) < :13 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :14) and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, text, text, number, number, number, number, number, number, number, number, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) < :12 and coalesce(t.completed, t.created) <= ((select k.ms from task_clock k) + :13) and not exists (select 1
   from task_dependency d
   join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
@@ -3384,10 +3384,10 @@ where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= (:3 + :4
   and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
---   text, number, number, text, text, number, number, number, number, number, number, number, number, number
+--   text, number, number, text, text, number, number, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= (:13 + :14) and not exists (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) < :13 and coalesce(t.completed, t.created) <= (:14 + :15) and not exists (select 1
   from task_dependency d
   join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
@@ -3396,12 +3396,12 @@ order by t.sequence
 for update skip locked
 
 -- purge
---   JSON, text, text, text, number, number, number, number, number, number, number, number, number
+--   JSON, text, text, text, number, number, number, number, number, number, number, number, number, number
 select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= (:12 + :13) and not exists (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) < :12 and coalesce(t.completed, t.created) <= (:13 + :14) and not exists (select 1
   from task_dependency d
   join task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
@@ -3535,34 +3535,10 @@ where 1 = 1 and 1 = 1 and 1 = 0 and coalesce(t.completed, t.created) <= ((select
   and k.state in (0, 1, 2, 4)) order by t.sequence
 
 -- purge; so many rows are fetched as are wanted
---   text, number, number, text, text, number, number, number, number, number, number, number
-select /*+ first_rows(100) */ t.sequence
-from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and not exists (select 1
-  from tasks.task_dependency d
-  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
-  where d.parent_topic = t.topic and d.parent = t.sequence
-  and k.state in (0, 1, 2, 4))
-order by t.sequence
-for update skip locked
-
--- purge
---   JSON, text, text, text, number, number, number, number, number, number, number
-select t.sequence from
-(select /*+ leading(w t) use_nl(t) index(t) */ t.*
-  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
-  where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and not exists (select 1
-  from tasks.task_dependency d
-  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
-  where d.parent_topic = t.topic and d.parent = t.sequence
-  and k.state in (0, 1, 2, 4)) order by t.sequence
-
--- purge; so many rows are fetched as are wanted
 --   text, number, number, text, text, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from tasks.task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :13) and not exists (select 1
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) < :13 and not exists (select 1
   from tasks.task_dependency d
   join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
@@ -3576,7 +3552,31 @@ select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :12) and not exists (select 1
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) < :12 and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
+
+-- purge; so many rows are fetched as are wanted
+--   text, number, number, text, text, number, number, number, number, number, number, number, number, number
+select /*+ first_rows(100) */ t.sequence
+from tasks.task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) < :13 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :14) and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
+order by t.sequence
+for update skip locked
+
+-- purge
+--   JSON, text, text, text, number, number, number, number, number, number, number, number, number
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, tasks.task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) < :12 and coalesce(t.completed, t.created) <= ((select k.ms from tasks.task_clock k) + :13) and not exists (select 1
   from tasks.task_dependency d
   join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
@@ -3995,20 +3995,20 @@ where d.topic = :1 and d.sequence in (select w.wanted from json_table(:2, '$[*]'
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 4, listed = 0, due = 253402300799000, stage = case when t.stage <= 4 then 1 when t.stage <= 7 then 7 else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- recreate, redrive; so many rows are fetched as are wanted
---   text, number, number, text, text, number, number, number, number, number, number, number
+--   text, number, number, text, text, number, number, number, number, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) < :13
 order by t.sequence
 for update skip locked
 
 -- recreate
---   JSON, text, text, text, number, number, number, number, number, number, number
+--   JSON, text, text, text, number, number, number, number, number, number, number, number
 select t.sequence, t.identifier, t.state, t.external_id from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) < :12 order by t.sequence
 
 -- recreate
 --   text, JSON
@@ -4062,12 +4062,12 @@ order by t.sequence
 fetch first :4 rows only
 
 -- redrive
---   text, number, number, text, text, number, number, number, number, number, number, number, number
+--   text, number, number, text, text, number, number, number, number, number, number, number, number, number
 select t.sequence
 from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) < :13
 order by t.sequence
-fetch first :13 rows only
+fetch first :14 rows only
 
 -- redrive; so many rows are fetched as are wanted
 --   text, number, number
@@ -4086,12 +4086,12 @@ select t.sequence from
 where 1 = 1 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 order by t.sequence
 
 -- redrive
---   JSON, text, text, text, number, number, number, number, number, number, number
+--   JSON, text, text, text, number, number, number, number, number, number, number, number
 select t.sequence from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
-where 1 = 1 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 order by t.sequence
+where 1 = 1 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) < :12 order by t.sequence
 
 -- register
 --   text, text

@@ -50,6 +50,7 @@ describe('a filter', () => {
     ['createdBefore', { createdBefore: new Date(Number.NaN) }],
     ['completedFrom', { completedFrom: '2026-01-01' }],
     ['completedBefore', { completedBefore: null }],
+    ['changedBefore', { changedBefore: 'now' }],
     ['createdFrom', { createdFrom: later, createdBefore: earlier }],
     ['completedFrom', { completedFrom: later, completedBefore: earlier }],
   ])('is refused for its %s: %o', (argument, filter) => {

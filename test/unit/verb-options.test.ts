@@ -42,6 +42,7 @@ const filter: Required<Omit<TaskFilter, 'states'>> = {
   createdBefore: instant,
   completedFrom: instant,
   completedBefore: instant,
+  changedBefore: instant,
 }
 const creation: Required<TaskCreation> = {
   identifier: 'a',

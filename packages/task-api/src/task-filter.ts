@@ -33,6 +33,8 @@ export interface TaskFilter {
   readonly completedFrom?: Date
   /** Completed before this instant. */
   readonly completedBefore?: Date
+  /** Completed before this instant, or pushed before it if the task was never completed. It leaves out what has changed since a preview. */
+  readonly changedBefore?: Date
 }
 
 /** Checks a filter. @throws TaskError ARGUMENT_INVALID, naming the field that is wrong */
@@ -49,6 +51,7 @@ export function checkFilter(filter: TaskFilter): void {
   checkInteger('from', from, 0, Number.MAX_SAFE_INTEGER)
   checkInteger('to', to, 0, Number.MAX_SAFE_INTEGER)
   if (from > to) throw invalid('from', from, `must not be after to, which is ${to}`)
+  if (filter.changedBefore !== undefined) checkInstant('changedBefore', filter.changedBefore)
   checkSpan(filter, 'createdFrom', 'createdBefore')
   checkSpan(filter, 'completedFrom', 'completedBefore')
 }

@@ -29,6 +29,7 @@ const filter: Readonly<Record<Exclude<keyof TaskFilter, 'states'>, true>> = {
   createdBefore: true,
   completedFrom: true,
   completedBefore: true,
+  changedBefore: true,
 }
 
 /** The fields of a `TaskCreation`, for `checkNames`. */

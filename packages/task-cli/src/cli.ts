@@ -15,7 +15,9 @@ import { addMigrate } from './commands/migrate.ts'
 import { addNext } from './commands/next.ts'
 import { addNodes } from './commands/nodes.ts'
 import { addPeriodic } from './commands/periodic.ts'
+import { addPurge } from './commands/purge.ts'
 import { addPush } from './commands/push.ts'
+import { addReassign } from './commands/reassign.ts'
 import { addRedrive } from './commands/redrive.ts'
 import { addRepair } from './commands/repair.ts'
 import { addReschedule, addRunNow } from './commands/reschedule.ts'
@@ -70,6 +72,8 @@ for (const add of [
   addCancel,
   addReschedule,
   addRunNow,
+  addReassign,
+  addPurge,
   addLimits,
   addRepair,
   addDoctor,

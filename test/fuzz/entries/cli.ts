@@ -11,6 +11,8 @@ import { addLimits } from '../../../packages/task-cli/src/commands/limits.ts'
 import { addLs } from '../../../packages/task-cli/src/commands/ls.ts'
 import { addMigrate } from '../../../packages/task-cli/src/commands/migrate.ts'
 import { addPeriodic } from '../../../packages/task-cli/src/commands/periodic.ts'
+import { addPurge } from '../../../packages/task-cli/src/commands/purge.ts'
+import { addReassign } from '../../../packages/task-cli/src/commands/reassign.ts'
 import { addRedrive } from '../../../packages/task-cli/src/commands/redrive.ts'
 import { addReschedule, addRunNow } from '../../../packages/task-cli/src/commands/reschedule.ts'
 import { addShow } from '../../../packages/task-cli/src/commands/show.ts'
@@ -40,6 +42,8 @@ const commands = [
   addShow,
   addCount,
   addRedrive,
+  addPurge,
+  addReassign,
   addCancel,
   addReschedule,
   addRunNow,
@@ -72,7 +76,7 @@ const word = fc.oneof(
   { weight: 1, arbitrary: soup(words.slice(0, 20)).map((text) => text.slice(0, 100_000)) },
 )
 const options = [
-  ...'--state_--identifier_--reference_--from_--to_--after_--before_--size_--limit_--json_--dry-run_--due_--delay-ms_--deadline'.split(
+  ...'--state_--identifier_--reference_--from_--to_--after_--before_--size_--limit_--try_--older-than_--changed-before_--yes_--json_--dry-run_--due_--delay-ms_--deadline'.split(
     '_',
   ),
   ...'--priority_--external-id_--all_--scope_--id_--name_--input_--misfire_--late-ms_--jitter-ms_--start_--end_--max-count_--replace'.split(
@@ -91,6 +95,8 @@ const names = [
   ['show'],
   ['run-now'],
   ['redrive'],
+  ['purge', '--yes'],
+  ['reassign', '--yes', '--result', 'filter'],
   ['cancel'],
   ['reschedule'],
   ['limits'],
@@ -155,9 +161,10 @@ export async function openCli(): Promise<FuzzedWorld> {
 async function run(words: readonly string[]): Promise<void> {
   const program = new Command('taskstream').exitOverride().configureOutput({ writeErr: () => {}, writeOut: () => {} })
   for (const add of commands) add(program)
-  const { log } = console
+  const { log, error: logError } = console
   const exitCode = process.exitCode
   console.log = () => {}
+  console.error = () => {}
   try {
     await program.parseAsync([...words], { from: 'user' })
   } catch (error) {
@@ -166,6 +173,7 @@ async function run(words: readonly string[]): Promise<void> {
     throw new TaskError('ARGUMENT_INVALID', error.message.slice(0, 100))
   } finally {
     console.log = log
+    console.error = logError
     process.exitCode = exitCode
   }
 }

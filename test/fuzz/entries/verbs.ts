@@ -35,6 +35,7 @@ const filter = some({
   createdBefore: instants.filter((ms) => ms >= 0).map((ms) => new Date(ms)),
   completedFrom: fc.constant(new Date(0)),
   completedBefore: instants.filter((ms) => ms >= 0).map((ms) => new Date(ms)),
+  changedBefore: instants.filter((ms) => ms >= 0).map((ms) => new Date(ms)),
 })
 const states = fc.subarray([...filterStates])
 const revivable = fc.constantFrom('expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded')

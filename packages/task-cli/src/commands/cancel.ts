@@ -1,46 +1,88 @@
 import { taskToString } from '@taskstream/task-api'
-import type { Cancellation } from '@taskstream/task-api'
+import type { Cancellation, FilterState } from '@taskstream/task-api'
 import type { Command } from 'commander'
-import { confirmContext, withContextName } from '../core/confirm.ts'
-import type { ConfirmOptions } from '../core/confirm.ts'
+import { checkChosen, countTasks, previewInstant, runBulk, toBoundFilter, withBulk } from '../core/bulk.ts'
+import type { BulkOptions } from '../core/bulk.ts'
+import { confirmContext } from '../core/confirm.ts'
 import { openDatabase } from '../core/database.ts'
+import type { NamedDatabase } from '../core/database.ts'
+import { CommandError } from '../core/exit-codes.ts'
+import { matchingPortion, matchingPortions } from '../core/matching.ts'
 import { explainUntouched, onNamedTasks } from '../core/named-tasks.ts'
-import { withCommon } from '../core/options.ts'
-import type { CommonOptions } from '../core/options.ts'
+import { toFilter } from '../core/options.ts'
 import { refHelp } from '../core/refs.ts'
 import { printDone } from '../output/print.ts'
 
+/** The states in which a task can be cancelled. */
+const open: readonly FilterState[] = ['active', 'ready', 'delayed', 'blocked', 'suspended', 'expired']
+
 export function addCancel(program: Command): void {
-  withContextName(
-    withCommon(program.command('cancel').description('end tasks that nobody wants any more, those at work included')),
-  )
+  withBulk(program.command('cancel').description('end tasks that nobody wants any more, those at work included'))
     .argument('<topic>')
-    .argument('<task...>', refHelp)
+    .argument('[task...]', `the tasks: ${refHelp}`)
     .addHelpText(
       'after',
       `
-A task that has ended stays as it is. To bring a cancelled task back: taskstream redrive <topic> --state filtered
+Tasks are named, or chosen by a filter. A task that has ended stays as it is. To bring a cancelled task back: taskstream redrive <topic> <task>
 An identifier stands for all of its tasks that have not ended, in a keyed topic.
 
 Examples:
   taskstream cancel invoices @4711 @4712
   taskstream cancel reminders 'ext:order 7'
-  taskstream cancel prices EUR`,
+  taskstream cancel prices EUR
+  taskstream cancel invoices --state delayed --reference run-7 --dry-run`,
     )
-    .action(async (topic: string, refs: readonly string[], options: CommonOptions & Pick<ConfirmOptions, 'confirm'>) => {
+    .action(async (topic: string, refs: readonly string[], options: BulkOptions) => {
+      if (refs.length === 0) checkChosen(options, 'cancel')
+      else if (Object.keys(toFilter(options)).length > 0) throw new CommandError('usage', 'give tasks, or a filter, but not both')
       await using database = await openDatabase(options)
-      await confirmContext({ count: refs.length }, database, options)
-      const done = await database.transactions((transaction) =>
-        onNamedTasks<Cancellation>(transaction, refs, async (tx, selector) => await database.tasks.cancel(tx, topic, selector)),
-      )
-      const cancelled = done.flatMap((each) => each.cancelled)
-      const taken = done.flatMap((each) => each.taken)
-      const atWork = new Set(taken.map(({ sequence }) => sequence))
-      const lines = cancelled.map(
-        (task) => `cancelled ${taskToString(task)}${atWork.has(task.sequence) ? ', which was at work' : ''}`,
-      )
-      const names = cancelled.map(({ sequence }) => `@${sequence}`)
-      printDone({ json: { cancelled, taken }, lines: [...lines, `cancelled: ${lines.length}`], names }, options)
-      await explainUntouched(database, topic, refs, cancelled)
+      await (refs.length === 0 ? cancelFiltered(database, topic, options) : cancelNamed(database, topic, refs, options))
     })
+}
+
+async function cancelFiltered(database: NamedDatabase, topic: string, options: BulkOptions): Promise<void> {
+  const at = await previewInstant(database, topic)
+  const states = (options.state ?? open).filter((state) => open.includes(state))
+  if (states.length === 0)
+    throw new CommandError(
+      'usage',
+      `tasks in the state ${options.state!.join(', ')} cannot be cancelled, only ${open.join(', ')}`,
+    )
+  const filter = { ...toBoundFilter(options, at), states }
+  const { next, last } = matchingPortions(database, topic, filter, async (transaction, sequences) => {
+    const done: Cancellation = await database.tasks.cancel(transaction, topic, sequences)
+    return done.cancelled.length
+  })
+  const count = await runBulk(
+    {
+      topic,
+      would: 'cancelled',
+      preview: { at, count: await countTasks(database, topic, filter, options.limit) },
+      portion: matchingPortion,
+      next,
+      goOn: () => (last() === undefined ? {} : { '--from': String(last()! + 1) }),
+    },
+    database,
+    options,
+  )
+  const dryRun = options.dryRun ?? false
+  const line = `${dryRun ? 'would be cancelled' : 'cancelled'}: ${count}`
+  printDone({ json: { count, dryRun }, lines: [line], names: [topic] }, options)
+}
+
+async function cancelNamed(database: NamedDatabase, topic: string, refs: readonly string[], options: BulkOptions): Promise<void> {
+  if (options.dryRun) throw new CommandError('usage', '--dry-run goes with a filter: tasks that are named are known')
+  await confirmContext({ count: refs.length }, database, options)
+  const done = await database.transactions((transaction) =>
+    onNamedTasks<Cancellation>(transaction, refs, async (tx, selector) => await database.tasks.cancel(tx, topic, selector)),
+  )
+  const cancelled = done.flatMap((each) => each.cancelled)
+  const taken = done.flatMap((each) => each.taken)
+  const atWork = new Set(taken.map(({ sequence }) => sequence))
+  const lines = cancelled.map(
+    (task) => `cancelled ${taskToString(task)}${atWork.has(task.sequence) ? ', which was at work' : ''}`,
+  )
+  const names = cancelled.map(({ sequence }) => `@${sequence}`)
+  printDone({ json: { cancelled, taken }, lines: [...lines, `cancelled: ${lines.length}`], names }, options)
+  await explainUntouched(database, topic, refs, cancelled)
 }

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { visible } from '../output/visible.ts'
 import type { Context } from './contexts.ts'
 import { CommandError } from './exit-codes.ts'
+import { onInterrupt } from './interrupt.ts'
 
 export interface ConfirmOptions {
   readonly dryRun?: boolean
@@ -79,7 +80,12 @@ function canAsk(): boolean {
 
 async function ask(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  // Ctrl-C, and the end of the input, are no answer.
+  terminal.once('SIGINT', () => {
+    // The terminal is as it was before the process ends.
+    terminal.close()
+    onInterrupt()
+  })
+  // The end of the input is no answer.
   const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')))
   try {
     return (await Promise.race([terminal.question(question), closed])).trim()

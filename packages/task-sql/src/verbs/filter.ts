@@ -9,7 +9,8 @@ import { isInOneOf } from './filter-state.ts'
 /** The conditions of a filter on a row `t`. Each begins with ` and `, so they follow another condition. @throws TaskError ARGUMENT_INVALID */
 export function meets(dialect: Dialect, filter: TaskFilter): Statement {
   checkFilter(filter)
-  const { states, identifier, reference, reason, from, to, createdFrom, createdBefore, completedFrom, completedBefore } = filter
+  const { states, identifier, reference, reason, from, to } = filter
+  const { createdFrom, createdBefore, completedFrom, completedBefore, changedBefore } = filter
   const instant = (date: Date): Statement => dialect.expr.instant(sql`${date.getTime()}`)
   const conditions = [
     // A list may be long, and has few states.
@@ -23,6 +24,7 @@ export function meets(dialect: Dialect, filter: TaskFilter): Statement {
     createdBefore && sql`t.created < ${instant(createdBefore)}`,
     completedFrom && sql`t.completed >= ${instant(completedFrom)}`,
     completedBefore && sql`t.completed < ${instant(completedBefore)}`,
+    changedBefore && sql`coalesce(t.completed, t.created) < ${instant(changedBefore)}`,
   ]
   return join(
     conditions.filter((condition) => typeof condition === 'object').map((condition) => sql` and ${condition}`),

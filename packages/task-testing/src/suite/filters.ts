@@ -74,6 +74,8 @@ export const filters: Part = part('a filter', (engine) => {
     ['one millisecond of pushes', () => ({ createdFrom: at(2), createdBefore: at(3) }), '2'],
     ['completedFrom', () => ({ completedFrom: at(12) }), '12'],
     ['completedBefore', () => ({ completedBefore: at(12) }), '3'],
+    ['changedBefore', () => ({ changedBefore: at(12) }), '345'],
+    ['changedBefore, of tasks that were never completed', () => ({ changedBefore: at(5) }), '4'],
     ['one millisecond of completions', () => ({ completedFrom: at(12), completedBefore: at(13) }), '2'],
     ['no time at all', () => ({ completedFrom: at(12), completedBefore: at(12) }), ''],
     ['from', () => ({ from: sequence(2) }), '2345'],
@@ -101,6 +103,7 @@ export const filters: Part = part('a filter', (engine) => {
     createdBefore: at(2),
     completedFrom: at(13),
     completedBefore: at(14),
+    changedBefore: at(14),
   })
 
   describe.each(filters)('by %s', (_name, filter, meant) => {
