@@ -23,6 +23,11 @@ export function onTerminal(args: readonly string[], options: TerminalOptions): T
   return start(`stty -echo; exec ${quoted([process.execPath, ...nodeArguments, ...args])}`, options)
 }
 
+/** A shell, which shows what is typed. */
+export function onShell(program: string, args: readonly string[], options: TerminalOptions): Typing {
+  return start(`exec ${quoted([program, ...args])}`, options)
+}
+
 function start(command: string, { columns, rows = 24, cwd, env: more }: TerminalOptions): Typing {
   const { TASKSTREAM_URL: _, NO_COLOR: __, ...inherited } = process.env
   const child = spawn('script', ['-qefc', `stty cols ${columns} rows ${rows}; ${command}`, '/dev/null'], {
@@ -46,7 +51,7 @@ function quoted(words: readonly string[]): string {
 }
 
 /** Whether a program is here whose version says so. */
-function has(program: string, version: RegExp): boolean {
+export function has(program: string, version: RegExp): boolean {
   try {
     return version.test(execFileSync(program, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
   } catch {

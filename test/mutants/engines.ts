@@ -37,6 +37,7 @@ const commandLine = [
   'test/e2e/cli-tasks.test.ts',
   'test/e2e/cli-bulk.test.ts',
   'test/e2e/cli-source.test.ts',
+  'test/e2e/cli-completion.test.ts',
   'test/unit/{timer-command,command-line-words,command-line-tables,command-line-endings,command-line-portions}.test.ts',
 ]
 

@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander'
 import { addActivation } from './commands/activation.ts'
 import { addAttention } from './commands/attention.ts'
 import { addCancel } from './commands/cancel.ts'
+import { addCompletion } from './commands/completion.ts'
 import { addContext } from './commands/context.ts'
 import { addCount } from './commands/count.ts'
 import { addDoctor } from './commands/doctor.ts'
@@ -87,6 +88,7 @@ for (const add of [
   addTimer,
   addContext,
   addWork,
+  addCompletion,
 ])
   add(program)
 
