@@ -16,6 +16,7 @@ import type { SqlTaskRepository } from '@taskstream/task-sql'
 import type { OracledbConnection } from '@taskstream/task-sql/oracledb'
 import { toLease } from '../../packages/task-sql/src/core/lease.ts'
 import type { Way } from '../../packages/task-sql/src/core/lease.ts'
+import { operatorScenarios } from './operator-scenarios.ts'
 import { examinationScenarios } from './examination-scenarios.ts'
 import { periodicScenarios } from './periodic-scenarios.ts'
 import type { Scene } from './recording.ts'
@@ -189,27 +190,6 @@ function* completions(): Generator<Scenario> {
   yield { verb: 'limit', run: (tasks, tx) => tasks.limit(tx, topic, all) }
   yield { verb: 'limit', scene: { touched: [[/^\s*merge/, 0]] }, run: (tasks, tx) => tasks.limit(tx, topic, all) }
   yield { verb: 'limits', run: (tasks, tx) => tasks.limits(tx) }
-  const told = { kind: 'node', host: 'h', pid: 7, leaseMs: 30_000, topics: [{ topic }] } as const
-  yield { verb: 'report', scene: { row: { quiet: 0 } }, run: (tasks, tx) => tasks.report(tx, told) }
-  yield {
-    verb: 'report',
-    scene: { row: { quiet: 0 }, touched: [[/^\s*update/, 0]] },
-    run: (tasks, tx) => tasks.report(tx, told),
-  }
-  const node = { kind: 'node', host: 'h', pid: 7, lease_ms: 1, quiet: 0, topics: '[]', report: '{}', started: 1, seen: 1 }
-  yield { verb: 'nodes', scene: { row: node }, run: (tasks, tx) => tasks.nodes(tx) }
-  yield { verb: 'record', run: (tasks, tx) => tasks.record(tx, { action: 'redrive', topic, count: 1 }) }
-  const done = { made: 1, amount: 1, filter: null, sequences: null, former: null }
-  yield { verb: 'actions', scene: { row: done }, run: (tasks, tx) => tasks.actions(tx, { topic, withinMs: 1 }) }
-  for (const reference of [7, { externalId: 'e' }]) {
-    for (const state of [0, 1, 2, 3, 4, 6])
-      yield { verb: 'why', scene: { row: { ...node, state, used: 1 } }, run: (tasks, tx) => tasks.why(tx, topic, reference) }
-  }
-  yield { verb: 'errors', run: (tasks, tx) => tasks.errors(tx, { withinMs: 1 }) }
-  yield { verb: 'errors', run: (tasks, tx) => tasks.errors(tx, { topic }) }
-  yield { verb: 'held', run: (tasks, tx) => tasks.held(tx, { owner: 'o' }) }
-  yield { verb: 'upcoming', run: (tasks, tx) => tasks.upcoming(tx, topic) }
-  yield { verb: 'quiet', scene: { touched: [[/^\s*update/, 0]] }, run: (tasks, tx) => tasks.quiet(tx, 'o') }
   yield { verb: 'takeSlots', run: (tasks, tx) => tasks.takeSlots(tx, topic, { held: 1, wanted: 2 }) }
   yield { verb: 'takeSlots', run: (tasks, tx) => tasks.takeSlots(tx, topic, { held: 0, wanted: 0 }) }
   yield { verb: 'freeSlots', run: (tasks, tx) => tasks.freeSlots(tx, 10_000) }
@@ -341,5 +321,6 @@ export const scenarios: readonly Scenario[] = [
   ...looks(),
   ...keeping(),
   ...periodicScenarios(),
+  ...operatorScenarios(),
   ...examinationScenarios(),
 ]

@@ -56,6 +56,7 @@ async function cancelFiltered(database: NamedDatabase, topic: string, options: B
   const count = await runBulk(
     {
       topic,
+      action: 'cancel',
       would: 'cancelled',
       preview: { at, count: await countTasks(database, topic, filter, options.limit) },
       portion: matchingPortion,

@@ -42,6 +42,7 @@ Examples:
       const count = await runBulk(
         {
           topic,
+          action: 'purge',
           would: 'deleted',
           preview: { at: bound, count: await countTasks(database, topic, filter, options.limit) },
           isGrave: true,

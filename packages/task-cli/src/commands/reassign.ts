@@ -43,6 +43,7 @@ Examples:
       const count = await runBulk(
         {
           topic,
+          action: 'reassign',
           would: stateOf(result),
           preview: { at, count: await countTasks(database, topic, filter, options.limit) },
           portion: matchingPortion,

@@ -62,6 +62,7 @@ Examples:
       const count = await runBulk(
         {
           topic,
+          action: 'redrive',
           would: 'ready again',
           preview: bulkPreview,
           portion,

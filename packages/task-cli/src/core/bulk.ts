@@ -1,5 +1,5 @@
 /** Commands that write every task that meets a filter: preview, confirmation, portions, and how to go on after a stop. */
-import type { FilterState, TaskCount, TaskFilter } from '@taskstream/task-api'
+import type { FilterState, JsonValue, TaskCount, TaskFilter } from '@taskstream/task-api'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import { visible } from '../output/visible.ts'
@@ -7,6 +7,7 @@ import { confirmWrite, withConfirmation } from './confirm.ts'
 import type { ConfirmOptions } from './confirm.ts'
 import type { NamedDatabase } from './database.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
+import { explain } from './explain.ts'
 import { goOn } from './go-on.ts'
 import { whileStoppable } from './interrupt.ts'
 import { integer, toFilter, withCommon, withFilter } from './options.ts'
@@ -14,6 +15,8 @@ import type { CommonOptions, FilterOptions } from './options.ts'
 import { checkTopicKnown } from './known.ts'
 import { inPortions } from './portions.ts'
 import type { Portion } from './portions.ts'
+import { personOf } from './person.ts'
+import { withoutSecrets } from './secrets.ts'
 import { counted } from './progress.ts'
 import { toInstant } from './time.ts'
 
@@ -25,6 +28,8 @@ export interface BulkOptions extends CommonOptions, FilterOptions, ConfirmOption
 
 export interface Bulk {
   readonly topic: string
+  /** The name of the command, for the audit. */
+  readonly action: string
   /** What is done to the tasks, as in `31,210 tasks would be ready again`. */
   readonly would: string
   /** What was previewed. */
@@ -100,6 +105,7 @@ export async function runBulk(bulk: Bulk, database: NamedDatabase, options: Bulk
   const { done, stopped } = await whileStoppable((signal) =>
     inPortions({ total: count, portion, signal, next, ...(options.rate !== undefined && { perSecond: options.rate }) }),
   )
+  if (done > 0) await recordDone(bulk, done, database, options)
   if (stopped === undefined) return done
   const rest = {
     '--changed-before': options.changedBefore ?? at.toISOString(),
@@ -112,6 +118,19 @@ export async function runBulk(bulk: Bulk, database: NamedDatabase, options: Bulk
   if (stopped.error !== undefined) throw stopped.error
   process.exitCode = exitCodes.interrupted
   return done
+}
+
+/** Remembers who did it. What was done stays done, also where the audit cannot be written. */
+async function recordDone({ action, topic }: Bulk, count: number, database: NamedDatabase, options: BulkOptions): Promise<void> {
+  const { states, ...filter } = toFilter(options)
+  const chosen = { ...filter, ...(states && { states }) } as JsonValue
+  try {
+    await database.transactions<string>((transaction) =>
+      database.tasks.record(transaction, { action, topic, actor: personOf(), via: 'cli', count, filter: chosen }),
+    )
+  } catch (error) {
+    console.error(withoutSecrets(`the audit was not written: ${explain(error)}`))
+  }
 }
 
 /** @throws CommandError usage, unless tasks are chosen, so that an option that was forgotten does not mean all of them */

@@ -18,10 +18,9 @@ export function commandOf({ verb, topic, sequence, state }: Remedy): string | un
       return `taskstream limits ${name}`
     case 'start-node':
       return undefined
-    case 'redrive': {
-      const only = sequence === undefined ? '' : ` --from ${sequence} --to ${sequence}`
-      return `taskstream redrive ${name}${only}${state === undefined || state === 'failed' ? '' : ` --state ${state}`}`
-    }
+    case 'redrive':
+      // Of a task that is named the state need not be given.
+      return `taskstream redrive ${name}${sequence === undefined ? ` --state ${state ?? 'failed'}` : ` @${sequence}`}`
     case 'cancel':
       return `taskstream cancel ${name} @${sequence}`
     case 'reschedule':

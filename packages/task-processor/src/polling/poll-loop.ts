@@ -22,9 +22,8 @@ export interface PollSettings<Transaction> {
   readonly limiter: TaskLimiter
   /** The limits that all processes keep together. */
   readonly limits: SharedLimits<Transaction>
-  /** The owner's lease. Nothing is polled unless it holds. */
+  /** The owner's lease. Nothing is polled unless it holds, or if the node was asked to be quiet. */
   readonly lease: { readonly holds: boolean }
-  /** Whether the node was asked to take no more tasks. */
   readonly isQuiet: () => boolean
   /** Tasks that earlier batches have left held. */
   readonly leftovers: Leftovers<Transaction>
