@@ -11,6 +11,7 @@ import { every } from '../core/clock.ts'
 import { Condition } from '../core/listener.ts'
 import { pauseMs } from '../core/retry-policy.ts'
 import { TransactionalBatch } from '../batches/transactional-batch.ts'
+import { unreachable } from './unreachable.ts'
 import { Wake } from './wake.ts'
 
 /** How a topic is polled. */
@@ -379,13 +380,4 @@ export class PollLoop<Transaction> {
     if (promoted.unreachable) listener.onError({ activity: 'promoteDue', topic, error: unreachable(topic, promoted.unreachable) })
     return promoted
   }
-}
-
-function unreachable(topic: string, count: number): TaskError {
-  const what = count === 1 ? 'A task has' : `${count} tasks have`
-  return new TaskError(
-    'TASK_UNREACHABLE',
-    `${what} failed, as something that is needed did not succeed. Each task says in its output what that is: see those with the reason "unreachable"`,
-    { topic, count },
-  )
 }
