@@ -1,5 +1,5 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
-import { isPassing, isTaskError, TaskError } from '@taskstream/task-api'
+import { isPassing, isTaskError } from '@taskstream/task-api'
 import type { HeldTask, PollOptions, PromotedDue } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from '../batches/batch.ts'
 import { LeasedBatch } from '../batches/leased-batch.ts'
