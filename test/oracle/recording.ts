@@ -98,7 +98,7 @@ const plausible: Readonly<Record<string, unknown>> = {
   input: 'x',
   kind: 'entries',
   lane: (place: number) => place * 7,
-  latest: 1,
+  last_ended: 1,
   name: 'tables',
   // The place of a task of priority 100, as text.
   nearest: (place: number) => String(BigInt(place) - 100n * 2n ** 47n),

@@ -68,14 +68,6 @@ select p.topic, r.identifier
 from task_topic p, json_table(:1, '$[*]' error on error columns (nth for ordinality, identifier varchar2(4000 byte) path '$[0]' error on error)) r
 where p.topic = :2
 
--- admit, upcoming
---   text, number
-select t.sequence
-from task t
-where t.topic = :1 and t.state = 1
-order by t.sequence
-fetch first :2 rows only
-
 -- admit
 --   number, text, number, number
 update task_limit
@@ -102,6 +94,14 @@ used = coalesce((select (select count(*) from task t where t.topic = p.topic and
     from task_topic p
     where p.topic = :5), 0)
 where topic = :6 and kind in ('entries', 'entries-dropping')
+
+-- admit, upcoming, verb
+--   text, number
+select t.sequence
+from task t
+where t.topic = :1 and t.state = 1
+order by t.sequence
+fetch first :2 rows only
 
 -- admit
 --   text, JSON
@@ -676,6 +676,7 @@ values (:1, 0, (select k.ms from task_clock k), :2, :3)
 
 -- deactivate
 --   null, null, text
+--   text, text, text
 update task_activation set active = 0, changed = (select k.ms from task_clock k), actor = :1, note = :2 where topic = :3 and active <> 0
 
 -- deactivate
@@ -686,6 +687,7 @@ values (:1, 0, :2, :3, :4)
 
 -- deactivate
 --   number, null, null, text
+--   number, text, text, text
 update task_activation set active = 0, changed = :1, actor = :2, note = :3 where topic = :4 and active <> 0
 
 -- depend, purge, push
@@ -784,7 +786,7 @@ fetch first 200 rows only
 
 -- errors
 --   text, number, number
-select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
+select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as last_ended
 from (select t.fingerprint, t.release_name, t.ended, t.outcome
   from task_attempt t
   where t.topic = :1 and t.ended >= ((select k.ms from task_clock k) + :2)
@@ -824,7 +826,7 @@ where exists (select 1
 
 -- errors
 --   text, number
-select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
+select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as last_ended
 from (select t.fingerprint, t.release_name, t.ended, t.outcome
   from task_attempt t
   where t.topic = :1
@@ -843,7 +845,7 @@ fetch first 200 rows only
 
 -- errors
 --   text, number, number, number
-select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
+select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as last_ended
 from (select t.fingerprint, t.release_name, t.ended, t.outcome
   from task_attempt t
   where t.topic = :1 and t.ended >= (:2 + :3)
@@ -4093,6 +4095,22 @@ select t.sequence from
   where t.topic = :2 and t.sequence = w.wanted) t
 where 1 = 1 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 and t.identifier = :3 and t.reference = :4 and t.reason = :5 and t.sequence >= :6 and t.sequence <= :7 and t.created >= :8 and t.created < :9 and t.completed >= :10 and t.completed < :11 and coalesce(t.completed, t.created) < :12 order by t.sequence
 
+-- redrive
+--   text, text, text, number
+select a.sequence
+from task_attempt a
+where a.topic = :1 and a.fingerprint = :2 and (select 1 from task t where t.topic = :3 and t.sequence = a.sequence and t.attempt = a.attempt and case when t.state = 3 then 1 else 0 end > 0) = 1
+order by a.ended
+fetch first :4 rows only
+
+-- redrive
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0
+order by t.sequence
+for update skip locked
+
 -- register
 --   text, text
 delete from task_owner where name = :1 and owner <> :2
@@ -4905,6 +4923,189 @@ a.changed as changed, a.actor, a.note
 from task_topic p
 left join task_activation a on a.topic = p.topic
 where p.topic = :2
+
+-- verb
+select (select k.ms from task_clock k) as now from dual
+
+-- verb
+set transaction read only
+
+-- verb
+select x.topic, x.value
+from (select p.topic, (select k.ms from task_clock k) - a.changed as value,
+  (select t.created
+    from task t
+    where t.topic = p.topic and t.state = 1
+    order by t.sequence
+    fetch first 1 rows only) as oldest
+  from task_topic p
+  join task_activation a on a.topic = p.topic
+  where a.active = 0) x
+where x.oldest is not null
+order by x.value desc
+fetch first 100 rows only
+
+-- verb
+select x.topic, (select k.ms from task_clock k) - x.due as value
+from (select p.topic,
+  (select t.due
+    from task t
+    where t.topic = p.topic and t.due is not null
+    order by t.due
+    fetch first 1 rows only) as due
+  from task_topic p
+  where not exists (select 1 from task_activation a where a.topic = p.topic and a.active = 0)) x
+where x.due < 253402300799000
+order by x.due
+fetch first 100 rows only
+
+-- verb
+--   number, number
+select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence, t.owner
+from task_topic p
+join task t on t.topic = p.topic and t.state = 0
+where not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbeat >= ((select k.ms from task_clock k) + :1))
+fetch first :2 rows only
+
+-- verb
+--   text, number, text
+select (select k.ms from task_clock k) - coalesce(o.heartbeat, t.started) as silent
+from task t
+left join task_owner o on o.owner = t.owner
+where t.topic = :1 and t.sequence = :2 and t.owner = :3
+
+-- verb
+select t.scope, t.id, (select k.ms from task_clock k) - t.due as value
+from task_periodic t
+where t.due is not null
+order by t.due
+fetch first 100 rows only
+
+-- verb
+select x.topic
+from (select p.topic, (select max(t.ended) from task_attempt t where t.topic = p.topic) as ended from task_topic p) x
+where x.ended is not null
+order by x.ended desc
+fetch first 100 rows only
+
+-- verb
+--   text, text
+select t.sequence, t.tries as value
+from (select a.sequence
+  from task_attempt a
+  where a.topic = :1
+  order by a.ended desc
+  fetch first 100 rows only) r
+cross join task t
+where t.topic = :2 and t.sequence = r.sequence
+and (t.state in (0, 1) or t.state = 4 and t.due is not null)
+order by t.tries desc
+fetch first 1 rows only
+
+-- verb
+select p.topic, p.ordering, p.condition as polled_if
+from task_topic p
+where p.condition >= 2
+order by p.topic
+fetch first 100 rows only
+
+-- verb
+--   text, JSON, text
+select x.blocker, count(*) as waiting
+from (select
+  (select min(b.sequence)
+    from task b
+    where b.topic = :1 and b.identifier = t.identifier and b.stage = 2 and b.sequence < t.sequence) as blocker from
+  (select /*+ leading(w t) use_nl(t) index(t) */ t.*
+    from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+    where t.topic = :3 and t.sequence = w.wanted) t
+  where 1 = 1) x
+where x.blocker is not null
+group by x.blocker
+
+-- verb
+--   text, number
+select t.sequence, t.identifier, (select k.ms from task_clock k) - coalesce(t.completed, t.created) as value
+from task t
+where t.topic = :1 and t.sequence = :2
+
+-- verb
+--   text, JSON, text
+select x.blocker, count(*) as waiting
+from (select
+  (select min(b.sequence)
+    from task b
+    where b.topic = :1 and b.identifier = t.identifier and b.stage = 3 and b.sequence < t.sequence) as blocker from
+  (select /*+ leading(w t) use_nl(t) index(t) */ t.*
+    from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+    where t.topic = :3 and t.sequence = w.wanted) t
+  where 1 = 1) x
+where x.blocker is not null
+group by x.blocker
+
+-- verb
+--   number
+select :1 as now from dual
+
+-- verb
+--   number
+select x.topic, x.value
+from (select p.topic, :1 - a.changed as value,
+  (select t.created
+    from task t
+    where t.topic = p.topic and t.state = 1
+    order by t.sequence
+    fetch first 1 rows only) as oldest
+  from task_topic p
+  join task_activation a on a.topic = p.topic
+  where a.active = 0) x
+where x.oldest is not null
+order by x.value desc
+fetch first 100 rows only
+
+-- verb
+--   number
+select x.topic, :1 - x.due as value
+from (select p.topic,
+  (select t.due
+    from task t
+    where t.topic = p.topic and t.due is not null
+    order by t.due
+    fetch first 1 rows only) as due
+  from task_topic p
+  where not exists (select 1 from task_activation a where a.topic = p.topic and a.active = 0)) x
+where x.due < 253402300799000
+order by x.due
+fetch first 100 rows only
+
+-- verb
+--   number, number, number
+select /*+ leading(p t) use_nl(t) index(t task_open) */ t.topic, t.sequence, t.owner
+from task_topic p
+join task t on t.topic = p.topic and t.state = 0
+where not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbeat >= (:1 + :2))
+fetch first :3 rows only
+
+-- verb
+--   number, text, number, text
+select :1 - coalesce(o.heartbeat, t.started) as silent
+from task t
+left join task_owner o on o.owner = t.owner
+where t.topic = :2 and t.sequence = :3 and t.owner = :4
+
+-- verb
+--   number
+select t.scope, t.id, :1 - t.due as value
+from task_periodic t
+where t.due is not null
+order by t.due
+fetch first 100 rows only
+
+-- verb
+--   number, text, number
+select t.sequence, t.identifier, :1 - coalesce(t.completed, t.created) as value
+from task t
+where t.topic = :2 and t.sequence = :3
 
 -- why
 --   text, number

@@ -33,15 +33,15 @@ describe('the command work', () => {
   })
 
   test('asks for a database only when all else is right, and the program is there', async () => {
-    const cases: readonly (readonly [readonly string[], string])[] = [
-      [['t', '--exec', 'sh'], 'Which database?'],
+    const cases: readonly (readonly [readonly string[], number, string])[] = [
+      [['t', '--exec', 'sh'], 2, 'Which database?'],
       // What stands after the dashes is the program's, also what looks like an option.
-      [['t', '--concurrency', '2', '--', 'sh', '--lease', '--'], 'Which database?'],
-      [['t', '--', 'no-such-program', '--help'], 'no folder in PATH has it (PROGRAM_NOT_STARTED)'],
-      [['t', '--http', 'mailer'], 'url must be a whole address'],
+      [['t', '--concurrency', '2', '--', 'sh', '--lease', '--'], 2, 'Which database?'],
+      [['t', '--', 'no-such-program', '--help'], 1, 'no folder in PATH has it (PROGRAM_NOT_STARTED)'],
+      [['t', '--http', 'mailer'], 2, 'url must be a whole address'],
     ]
-    for (const [args, error] of cases)
-      expect(await work(...args)).toMatchObject({ code: 1, out: '', err: expect.stringContaining(error) as string })
+    for (const [args, code, error] of cases)
+      expect(await work(...args)).toMatchObject({ code, out: '', err: expect.stringContaining(error) as string })
   })
 
   test('loads what it works with only when it works', () => {

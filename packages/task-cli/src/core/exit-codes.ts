@@ -19,11 +19,11 @@ export const exitMeanings: Readonly<Record<Ending, string>> = {
   done: 'done',
   failed: 'failed: standard error says what, and what to do',
   usage: 'no such command, option or value, or no database was named',
-  missing: 'no such topic, task or timer',
-  no: 'the answer is no: the tables do not fit, nothing was submitted, or what was waited for has not happened in time',
+  missing: 'no such topic, task, timer, error or process',
+  no: 'the answer is no: something is wrong, the tables do not fit, nothing was submitted, or what was waited for has not happened in time',
   refused: 'refused, and nothing was written: tables of another release, no rights, a read-only database, or not confirmed',
   unreachable: 'the database cannot be reached or is busy: worth repeating',
-  interrupted: 'interrupted',
+  interrupted: 'interrupted; work ends so at a second signal, and with 0 at the first',
 }
 
 /** An error of the command line itself, which says how the command ends. */

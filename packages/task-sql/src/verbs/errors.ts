@@ -51,7 +51,7 @@ function* errorsOf(dialect: Dialect, topic: string, since: Statement | undefined
   const within = since === undefined ? nothing : sql` and t.ended >= ${since}`
   const ended = dialect.expr.epochMs(raw('max(g.ended)'))
   const rows = yield sql`
-    select g.fingerprint, g.release_name, count(*) as count, ${ended} as latest
+    select g.fingerprint, g.release_name, count(*) as count, ${ended} as last_ended
       from (select t.fingerprint, t.release_name, t.ended, t.outcome
               from ${dialect.paths.attempts('ended')}
              where t.topic = ${topic}${within}
@@ -90,7 +90,7 @@ function* errorsOf(dialect: Dialect, topic: string, since: Statement | undefined
 function releasesOf(parts: readonly Row[]): string[] {
   return parts
     .filter((part) => part['release_name'] !== null)
-    .toSorted((left, right) => toNumber(right['latest']) - toNumber(left['latest']))
+    .toSorted((left, right) => toNumber(right['last_ended']) - toNumber(left['last_ended']))
     .map((part) => String(part['release_name']))
 }
 

@@ -9,6 +9,10 @@ import type { Part, Tasks } from './engine.ts'
 
 const { failure, filter, retry, snooze, success, suspension } = TaskDecision
 
+/** The release that a repository takes from the environment, if there is one. */
+const release = process.env['TASKSTREAM_RELEASE'] || process.env['npm_package_version']
+const released = release === undefined ? {} : { release }
+
 export const attempts: Part = part('attempts', (engine) => {
   const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
   const fixture = useFixture(engine, { clock: clock.now })
@@ -46,6 +50,8 @@ export const attempts: Part = part('attempts', (engine) => {
       owner: fixture.tasks.owner,
       error: 'CardDeclined: no money',
       message: `ann\n${error.stack}`,
+      fingerprint: expect.stringMatching(/^[\w-]{16}$/) as string,
+      ...released,
     }
     expect(await attemptsOf(sequence)).toEqual([expected])
     expect(await attemptsOf({ externalId: 'x' })).toEqual([expected])
@@ -136,7 +142,15 @@ export const attempts: Part = part('attempts', (engine) => {
     clock.advance(60_000)
     await fixture.commit((transaction) => fixture.tasks.heartbeat(transaction))
     await fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 1_000, then }))
-    const lost = { attempt: 1, started, ended: clock.now(), outcome: 'lost', reason: 'lease', owner: rival.owner }
+    const lost = {
+      attempt: 1,
+      started,
+      ended: clock.now(),
+      outcome: 'lost',
+      reason: 'lease',
+      owner: rival.owner,
+      fingerprint: 'lost',
+    }
     for (const { sequence } of [first!, second!]) expect(await attemptsOf(sequence)).toEqual([lost])
     if (then === 'expired') return
     await tried(failure('a'))
