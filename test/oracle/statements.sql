@@ -786,7 +786,7 @@ fetch first 200 rows only
 
 -- errors
 --   text, number, number
-select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as last_ended
+select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
 from (select t.fingerprint, t.release_name, t.ended, t.outcome
   from task_attempt t
   where t.topic = :1 and t.ended >= ((select k.ms from task_clock k) + :2)
@@ -826,7 +826,7 @@ where exists (select 1
 
 -- errors
 --   text, number
-select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as last_ended
+select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
 from (select t.fingerprint, t.release_name, t.ended, t.outcome
   from task_attempt t
   where t.topic = :1
@@ -845,7 +845,7 @@ fetch first 200 rows only
 
 -- errors
 --   text, number, number, number
-select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as last_ended
+select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
 from (select t.fingerprint, t.release_name, t.ended, t.outcome
   from task_attempt t
   where t.topic = :1 and t.ended >= (:2 + :3)
@@ -4946,18 +4946,23 @@ order by x.value desc
 fetch first 100 rows only
 
 -- verb
-select x.topic, (select k.ms from task_clock k) - x.due as value
-from (select p.topic,
+select p.topic
+from task_topic p
+where not exists (select 1 from task_activation a where a.topic = p.topic and a.active = 0)
+order by p.topic
+fetch first 1000 rows only
+
+-- verb
+--   text
+select x.place, (select k.ms from task_clock k) - x.due as value
+from (
+  select 0 as place,
   (select t.due
     from task t
-    where t.topic = p.topic and t.due is not null
+    where t.topic = :1 and t.due is not null
     order by t.due
-    fetch first 1 rows only) as due
-  from task_topic p
-  where not exists (select 1 from task_activation a where a.topic = p.topic and a.active = 0)) x
-where x.due < 253402300799000
-order by x.due
-fetch first 100 rows only
+    fetch first 1 rows only) as due from dual) x
+where x.due <= (select k.ms from task_clock k)
 
 -- verb
 --   number, number
@@ -4977,13 +4982,19 @@ where t.topic = :1 and t.sequence = :2 and t.owner = :3
 -- verb
 select t.scope, t.id, (select k.ms from task_clock k) - t.due as value
 from task_periodic t
-where t.due is not null
+where t.due is not null and t.due <= (select k.ms from task_clock k)
 order by t.due
 fetch first 100 rows only
 
 -- verb
 select x.topic
-from (select p.topic, (select max(t.ended) from task_attempt t where t.topic = p.topic) as ended from task_topic p) x
+from (select p.topic,
+  (select t.ended
+    from task_attempt t
+    where t.topic = p.topic
+    order by t.ended desc
+    fetch first 1 rows only) as ended
+  from task_topic p) x
 where x.ended is not null
 order by x.ended desc
 fetch first 100 rows only
@@ -5064,19 +5075,16 @@ order by x.value desc
 fetch first 100 rows only
 
 -- verb
---   number
-select x.topic, :1 - x.due as value
-from (select p.topic,
+--   number, text, number
+select x.place, :1 - x.due as value
+from (
+  select 0 as place,
   (select t.due
     from task t
-    where t.topic = p.topic and t.due is not null
+    where t.topic = :2 and t.due is not null
     order by t.due
-    fetch first 1 rows only) as due
-  from task_topic p
-  where not exists (select 1 from task_activation a where a.topic = p.topic and a.active = 0)) x
-where x.due < 253402300799000
-order by x.due
-fetch first 100 rows only
+    fetch first 1 rows only) as due from dual) x
+where x.due <= :3
 
 -- verb
 --   number, number, number
@@ -5094,10 +5102,10 @@ left join task_owner o on o.owner = t.owner
 where t.topic = :2 and t.sequence = :3 and t.owner = :4
 
 -- verb
---   number
+--   number, number
 select t.scope, t.id, :1 - t.due as value
 from task_periodic t
-where t.due is not null
+where t.due is not null and t.due <= :2
 order by t.due
 fetch first 100 rows only
 

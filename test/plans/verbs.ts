@@ -2,6 +2,7 @@
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { AnyTransaction, Tasks } from '../subject.ts'
+import { makeLooks } from './looks.ts'
 import type { topicsOfMillion } from './million.ts'
 
 export type Topic = keyof typeof topicsOfMillion
@@ -39,6 +40,7 @@ export const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[]
       await tasks.poll(transaction, 'singular', { size: 100 })
     },
   ],
+  ['look, at everything', { postgres: 40_000, mariadb: 6_000 }, makeLooks],
   ['cancel, by sequence', { postgres: 20, mariadb: 20 }, (tasks, transaction) => tasks.cancel(transaction, 'plain', [1, 2, 3])],
   [
     'cancel, by external id',

@@ -70,7 +70,7 @@ export const checksEverywhere: Readonly<Record<ChecksEverywhere, Check>> = {
   },
   overdue: {
     where,
-    measures: 'for how long a delayed task has been due, in a topic that is not paused',
+    measures: 'for how long a delayed task has been due, among the first 1,000 topics that are not paused',
     says: 'a task of {topic} has been due for {value}, and no node makes it ready',
     remedy: 'start a node for {topic}, or see why its nodes do not poll',
     page: operations,

@@ -24,8 +24,8 @@ export const sqliteExamination: Partial<Examination> = {
     // Rows that were purged leave gaps, so this is the most that there can be.
     history: look(
       raw(`
-      select coalesce((select t.sequence from task t order by t.sequence desc limit 1)
-                      - (select t.sequence from task t order by t.sequence limit 1) + 1, 0) as value`),
+      select coalesce((select max(t.sequence) from task t)
+                      - (select min(t.sequence) from task t) + 1, 0) as value`),
     ),
     attempts: {
       read: function* () {
@@ -41,8 +41,8 @@ export const sqliteExamination: Partial<Examination> = {
         if (yield* hasStatistics()) return []
         return yield raw(`
           select 1 as value,
-                 (select t.sequence from task t order by t.sequence desc limit 1)
-                 - (select t.sequence from task t order by t.sequence limit 1) + 1 as size`)
+                 (select max(t.sequence) from task t)
+                 - (select min(t.sequence) from task t) + 1 as size`)
       },
     },
     integrity: {

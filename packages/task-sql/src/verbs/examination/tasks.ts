@@ -4,15 +4,17 @@ import type { PollCondition } from '@taskstream/task-api'
 import type { Dialect } from '../../core/dialect.ts'
 import type { Look, LookOptions, Looks } from '../../core/examination.ts'
 import { stages, states } from '../../core/states.ts'
-import { raw, sql } from '../../core/statement.ts'
+import { join, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
-import { blockedUntil } from '../../core/blocked.ts'
 import { toNumber } from '../../core/task-row.ts'
 import { toTopicMode } from '../../core/topic-mode.ts'
 import type { Row, Verb } from '../../core/verb.ts'
 
 /** How many topics, owners and timers are looked at. */
 const most = 100
+/** How many topics are looked at for tasks that are overdue, and how many of them in one statement. */
+const mostTopics = 1_000
+const topicsAtOnce = 50
 /** How many tasks of a topic are looked at. */
 const mostTasks = 100
 /** How many held tasks are looked at. */
@@ -52,22 +54,37 @@ function* paused(dialect: Dialect, options: LookOptions): Verb<readonly Row[]> {
      ${expr.limit(raw(String(most)))}`
 }
 
-/** The delayed task of each topic that has been due for longest. Nobody promotes the tasks of a paused topic, which has a look of its own. */
+/**
+ * The delayed task of each topic that has been due for longest. Nobody promotes the tasks of a paused topic, which has a look of its own. Each topic is a
+ * value of the statement: MariaDB uses the index of due times only for a constant.
+ */
 function* overdue(dialect: Dialect, options: LookOptions): Verb<readonly Row[]> {
-  const { tables, expr } = dialect
-  return yield sql`
-    select x.topic, ${since(dialect, options, raw('x.due'))} as value
-      from (select p.topic,
-                   (select t.due
-                      from ${tables.task} t
-                     where t.topic = p.topic and t.due is not null
-                     order by t.due
-                     ${expr.limit(raw('1'))}) as due
-              from ${tables.topic} p
-             where not exists (select 1 from ${tables.activation} a where a.topic = p.topic and a.active = ${expr.false})) x
-     where x.due < ${blockedUntil(expr)}
-     order by x.due
-     ${expr.limit(raw(String(most)))}`
+  const { tables, expr, examination } = dialect
+  const topics = yield sql`
+    select p.topic
+      from ${tables.topic} p
+     where not exists (select 1 from ${tables.activation} a where a.topic = p.topic and a.active = ${expr.false})
+     order by p.topic
+     ${expr.limit(raw(String(mostTopics)))}`
+  const found: Row[] = []
+  for (let start = 0; start < topics.length; start += topicsAtOnce) {
+    const some = topics.slice(start, start + topicsAtOnce).map(({ topic }) => String(topic))
+    const first = some.map(
+      (topic, place) => sql`
+        select ${raw(String(place))} as place,
+               (select t.due
+                  from ${tables.task} t
+                 where t.topic = ${topic} and t.due is not null
+                 order by t.due
+                 ${expr.limit(raw('1'))}) as due ${examination.oneRow}`,
+    )
+    const rows = yield sql`
+      select x.place, ${since(dialect, options, raw('x.due'))} as value
+        from (${join(first, ' union all ')}) x
+       where x.due <= ${expr.now(options.now)}`
+    found.push(...rows.map(({ place, value }) => ({ topic: some[toNumber(place)], value })))
+  }
+  return found
 }
 
 /** Owners that hold tasks and have sent no heartbeat within their lease. `value` is the silence in leases. */
@@ -101,7 +118,7 @@ function* timerOverdue(dialect: Dialect, options: LookOptions): Verb<readonly Ro
   return yield sql`
     select t.scope, t.id, ${since(dialect, options, raw('t.due'))} as value
       from ${tables.periodic} t
-     where t.due is not null
+     where t.due is not null and t.due <= ${expr.now(options.now)}
      order by t.due
      ${expr.limit(raw(String(most)))}`
 }
@@ -110,7 +127,13 @@ function* timerOverdue(dialect: Dialect, options: LookOptions): Verb<readonly Ro
 function* retryEndless({ tables, expr, paths }: Dialect): Verb<readonly Row[]> {
   const topics = yield sql`
     select x.topic
-      from (select p.topic, (select max(t.ended) from ${tables.attempt} t where t.topic = p.topic) as ended from ${tables.topic} p) x
+      from (select p.topic, 
+                   (select t.ended
+                      from ${tables.attempt} t
+                     where t.topic = p.topic
+                     order by t.ended desc
+                     ${expr.limit(raw('1'))}) as ended
+              from ${tables.topic} p) x
      where x.ended is not null
      order by x.ended desc
      ${expr.limit(raw(String(most)))}`
