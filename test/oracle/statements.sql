@@ -786,7 +786,7 @@ fetch first 200 rows only
 
 -- errors
 --   text, number, number
-select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
+select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as last_ended
 from (select t.fingerprint, t.release_name, t.ended, t.outcome
   from task_attempt t
   where t.topic = :1 and t.ended >= ((select k.ms from task_clock k) + :2)
@@ -826,7 +826,7 @@ where exists (select 1
 
 -- errors
 --   text, number
-select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
+select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as last_ended
 from (select t.fingerprint, t.release_name, t.ended, t.outcome
   from task_attempt t
   where t.topic = :1
@@ -845,7 +845,7 @@ fetch first 200 rows only
 
 -- errors
 --   text, number, number, number
-select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as latest
+select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as last_ended
 from (select t.fingerprint, t.release_name, t.ended, t.outcome
   from task_attempt t
   where t.topic = :1 and t.ended >= (:2 + :3)
