@@ -150,12 +150,12 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
       exclude: [
         ...excludedFrom('sqlite-file'),
         `test/{conformance,properties}/!(busy|hammer).test.ts`,
-        'test/e2e/!(cli|cli-options|cli-tasks|cli-bulk|cli-source|cli-terminal|cli-completion|entries|thread|wake|without-notifier|work-*).test.ts',
+        'test/e2e/!(cli|cli-options|cli-tasks|cli-operators|cli-bulk|cli-source|cli-terminal|cli-completion|entries|thread|wake|without-notifier|work-*).test.ts',
       ],
     },
     'postgres-18': {
       include: [all],
-      exclude: [...excludedFrom('postgres-18'), 'test/e2e/cli{,-options,-tasks}.test.ts', 'test/e2e/work-*.test.ts'],
+      exclude: [...excludedFrom('postgres-18'), 'test/e2e/cli{,-options,-tasks,-operators}.test.ts', 'test/e2e/work-*.test.ts'],
     },
     // Rights and partitions, which the other PostgreSQL project does not have.
     'postgres-partitioned': {

@@ -178,6 +178,7 @@ describe.skipIf(!canRun)('a worker', () => {
     await fixture.push('a')
     const worker = start('--health', '127.0.0.1:0', '--shell', '--exec', `echo; sleep ${mark}`)
     await expect.poll(sleeps).toHaveLength(1)
+    await expect.poll(worker.err).toContain('/readyz')
     const [, probes] = /^health: (http:\S+)\/livez and \/readyz$/m.exec(worker.err())!
     const probe = async (path: string, method = 'GET'): Promise<unknown> => {
       const response = await fetch(`${probes}${path}`, { method })
