@@ -1,5 +1,8 @@
 /** Shells complete lines of the command: real ones, which are typed into. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -63,9 +66,15 @@ describe('completion', () => {
   test('is silent where a database does not answer, is not there, or is no database', async () => {
     for (const address of ['postgres://shop:correct-horse@127.0.0.1:1/shop', `sqlite:${folder}/gone.db`, 'foo', ''])
       expect(await complete('taskstream ls ', { TASKSTREAM_URL: address })).toEqual([])
-    // Nobody answers at this address, so a connection would be tried for ten seconds.
-    await using silent = follow(['__complete', 'taskstream ls '], { url: 'postgres://shop@192.0.2.1/shop' })
-    expect(await silent.ended).toEqual({ code: 0, out: '', err: '' })
+    // This server takes connections, and never says a word: another command waits for it for ten seconds.
+    const server = createServer((connection) => void connection.on('error', () => {})).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const silent = { url: `postgres://shop@127.0.0.1:${(server.address() as AddressInfo).port}/shop` }
+    await using waiting = follow(['topics'], silent)
+    await using completing = follow(['__complete', 'taskstream ls '], silent)
+    const first = await Promise.race([completing.ended, waiting.ended])
+    server.close()
+    expect(first).toEqual({ code: 0, out: '', err: '' })
   })
 
   for (const { name, version, args, ready } of shells) {

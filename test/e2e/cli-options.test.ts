@@ -113,6 +113,7 @@ describe.skipIf(!canRun)('the command line', () => {
       [['purge', fixture.topic, '--older-than', '1d', '--changed-before', '2027-01-01'], 2, /cannot be given together/],
       [['purge', fixture.topic, '--rate', '50'], 2, /such as 50\/s/],
       [['redrive', fixture.topic, '--limit', '0'], 2, /at least 1/],
+      [['redrive', fixture.topic, '--try', '-1'], 2, /at least 1/],
       [['cancel', fixture.topic, '@a'], 2, /task must be @4711, ext:<external id>.*: "@a"/],
       [['cancel', fixture.topic, 'id:'], 2, /task must be/],
       [['cancel', fixture.topic, 'a'], 1, /Name the task by its sequence.*TOPIC_NOT_KEYED/],

@@ -127,6 +127,15 @@ describe('the command line, of where its database is', () => {
       expect(err).not.toContain(secret)
       expect(/\n +at /.test(err)).toBe('TASKSTREAM_DEBUG' in env)
     }
+    // The driver quotes this path, of which the password is a part.
+    const quoting = `${address}?sslrootcert=/${secret}`
+    writeFileSync(join(folder, 'quoting'), quoting)
+    for (const [args, env] of [
+      [['topics', '--context', 'live'], { LIVE_URL: quoting }],
+      [['topics', '--url-file', 'quoting'], {}],
+      [['topics'], { TASKSTREAM_URL: quoting }],
+    ] as const)
+      expect((await taskstream(args, env)).err).toMatch(/no such file or directory, open '\/\*\*\*'/)
   })
 
   test('asks for the name of a production context before what is grave or large', async () => {

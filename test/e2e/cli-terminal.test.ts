@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
 import { useFixture } from '@taskstream/task-testing/suite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { widthOf } from '../../packages/task-cli/src/output/width.ts'
 import { engine } from '../subject.ts'
-import { urlOf } from './command-line.ts'
+import { run, urlOf } from './command-line.ts'
 import { hasTerminal, onTerminal } from './terminal.ts'
 import type { Typing } from './terminal.ts'
 
@@ -44,22 +45,35 @@ describe.skipIf(!hasTerminal)(`the command line on a terminal${title}`, () => {
     expect(out.startsWith(`${escape}[1m`)).toBe(true)
   })
 
+  test('shows only the beginning of a text of 16 MB, and programs get all of it', async () => {
+    await fixture.nextTopic()
+    const input = `${escape}[2J`.padEnd(16_777_216, 'x')
+    await fixture.push({ identifier: 'large', input })
+    const shown = await terminal(100, 'show', fixture.topic, 'large', '--reveal').ended
+    expect(shown.out.length).toBeLessThan(20_000)
+    expect(shown.out).toMatch(/input, 16,777,216 characters; -o json has all of them\r\n␛\[2Jxxx/)
+    expect(shown.out).not.toContain(`${escape}[2J`)
+    const read = await run(['show', fixture.topic, 'large', '--reveal', '-o', 'json', '--url', url])
+    expect((JSON.parse(read.out) as { input: string }).input === input).toBe(true)
+  })
+
   test('asks before it writes many tasks, and writes only what was there when it asked', async () => {
     await fixture.nextTopic()
     await fixture.push('a', 'b', 'c', 'd')
-    await fixture.complete(await fixture.poll(2), TaskDecision.failure())
+    const [a, b, c, d] = (await fixture.poll(4)) as [HeldTask, HeldTask, HeldTask, HeldTask]
+    await fixture.complete([a, d], TaskDecision.failure())
     await using no = terminal(100, 'redrive', fixture.topic)
     await no.until(/2 tasks of \S+ would be ready again[^]*Go on\? \[y\/N\] /)
     no.type('n\n')
     expect(await no.ended).toMatchObject({ code: 5, out: expect.stringMatching(/not confirmed, and nothing was written/) })
-    expect(await fixture.states()).toEqual({ failed: 2, ready: 2 })
+    expect(await fixture.states()).toEqual({ failed: 2, active: 2 })
     await using yes = terminal(100, 'redrive', fixture.topic)
     await yes.until(/Go on\? \[y\/N\] /)
-    // Meanwhile more tasks fail, which were in no preview.
-    await fixture.complete(await fixture.poll(2), TaskDecision.failure())
+    // Meanwhile more tasks fail, which stand between those of the preview.
+    await fixture.complete([b, c], TaskDecision.failure())
     yes.type('y\n')
     expect(await yes.ended).toMatchObject({ code: 0, out: expect.stringMatching(/ready again: 2, /) })
-    expect(await fixture.states()).toEqual({ failed: 2, ready: 2 })
+    expect((await fixture.page()).map(({ state }) => state)).toEqual(['ready', 'failed', 'failed', 'ready'])
     await using interrupted = terminal(100, 'purge', fixture.topic)
     await interrupted.until(/would be deleted[^]*Go on\? \[y\/N\] /)
     expect((await interrupted.interrupt()).code).toBe(130)

@@ -98,6 +98,19 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
     tests: ['conformance/doctor', 'conformance/doctor-reads'],
   },
   {
+    promise:
+      'What a command has previewed is the most that it writes, whoever else writes; a production database asks for its name',
+    tests: [
+      'e2e/cli-bulk',
+      'e2e/cli-terminal#writes only what was there when it asked',
+      'e2e/cli-source#asks for the name of a production context',
+    ],
+  },
+  {
+    promise: 'Nothing from the database disturbs a terminal, and every table fits it',
+    tests: ['unit/command-line-tables', 'e2e/cli-terminal#fits tables'],
+  },
+  {
     promise: 'What has ended is purged once it was kept for its time, state by state, and nothing else',
     tests: [
       'conformance/ages',

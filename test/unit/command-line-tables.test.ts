@@ -2,6 +2,8 @@
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { taskColumns } from '../../packages/task-cli/src/core/tasks.ts'
+import { topicColumns } from '../../packages/task-cli/src/core/topics.ts'
+import type { TopicRow } from '../../packages/task-cli/src/core/topics.ts'
 import type { Column } from '../../packages/task-cli/src/output/column.ts'
 import { absolute, duration, relative } from '../../packages/task-cli/src/output/duration.ts'
 import type { OutputOptions } from '../../packages/task-cli/src/output/format.ts'
@@ -78,6 +80,33 @@ describe('a table of tasks', () => {
   test('has no column in which no row has anything, except those by which rows are known', () => {
     expect(table(100)[0]).not.toContain('deadline')
     expect(table(100, [])).toEqual(['sequence  identifier  state'])
+  })
+})
+
+describe('a table of topics', () => {
+  const topic = (given: Partial<TopicRow>): TopicRow =>
+    ({
+      topic: 'invoices',
+      order: 'fifo',
+      condition: 'none',
+      keyed: false,
+      ready: 0,
+      active: 0,
+      delayed: 0,
+      paused: false,
+      ...given,
+    }) as TopicRow
+  const topics = [
+    topic({ ready: 1_000, active: 40, oldestReadyMs: 90_061_000 }),
+    topic({ topic: 'reminders-of-unpaid-invoices-by-electronic-mail', delayed: 7, paused: true }),
+    topic({ topic: '請求書', order: 'priority', condition: 'singular-by-identifier', ready: 3, oldestReadyMs: 250 }),
+  ]
+  const lines = (width: number): string[] =>
+    renderTable(topicColumns(1_000), topics, { width, ages: true, utc: true, now, headers: true })
+
+  test.each([40, 60, 100, 160])('keeps its form on %d columns', async (width) => {
+    await expect(`${lines(width).join('\n')}\n`).toMatchFileSnapshot(`command-line-tables/topics-${width}.txt`)
+    for (const line of lines(width)) expect(widthOf(line)).toBeLessThanOrEqual(width)
   })
 })
 

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { explain } from '../../packages/task-cli/src/core/explain.ts'
 import { formatInstant, parseInstant } from '../../packages/task-cli/src/core/instant.ts'
 import { toLocation } from '../../packages/task-cli/src/core/location.ts'
-import { integer, toFilter } from '../../packages/task-cli/src/core/options.ts'
+import { integer, positive, toFilter } from '../../packages/task-cli/src/core/options.ts'
 import { withoutSecrets } from '../../packages/task-cli/src/core/secrets.ts'
 
 afterEach(() => {
@@ -188,6 +188,8 @@ describe('an option', () => {
   test('is a whole number, or refused', () => {
     expect([integer('0'), integer('-12'), integer('007')]).toEqual([0, -12, 7])
     for (const text of ['', 'x', '1.5', '1e3', ' 1', '--1']) expect(() => integer(text)).toThrow(/whole number/)
+    expect(positive('1')).toBe(1)
+    for (const text of ['0', '-1']) expect(() => positive(text)).toThrow(/at least 1/)
   })
 
   test('of a filter is asked for where it was given', () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { TaskInfo } from '@taskstream/task-api'
 import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
-import { integer, toFilter, withDatabase, withFilter } from '../core/options.ts'
+import { integer, positive, toFilter, withDatabase, withFilter } from '../core/options.ts'
 import type { FilterOptions } from '../core/options.ts'
 import type { SourceOptions } from '../core/source.ts'
 import { withoutPayload } from '../core/tasks.ts'
@@ -26,7 +26,7 @@ export function addExport(program: Command): void {
   )
     .argument('<topic>')
     .option('--after <sequence>', 'only tasks with a greater sequence: go on after the last line of an export', integer, 0)
-    .option('--limit <count>', 'how many tasks at most (default: all)', integer)
+    .option('--limit <count>', 'how many tasks at most (default: all)', positive)
     .option('--reveal', 'with input, headers and output, which may be secret')
     .addHelpText(
       'after',

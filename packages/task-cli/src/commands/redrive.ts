@@ -6,7 +6,7 @@ import { openDatabase } from '../core/database.ts'
 import type { NamedDatabase } from '../core/database.ts'
 import { quoted } from '../core/explain.ts'
 import { noTask } from '../core/known.ts'
-import { integer, toFilter } from '../core/options.ts'
+import { positive, toFilter } from '../core/options.ts'
 import { findTask, refHelp, toRef } from '../core/refs.ts'
 import { nameOf, stateOf } from '../core/tasks.ts'
 import { printDone } from '../output/print.ts'
@@ -30,7 +30,7 @@ export function addRedrive(program: Command): void {
   withBulk(program.command('redrive').description('make failed tasks ready again, in their old places'))
     .argument('<topic>')
     .argument('[task...]', `only these tasks: ${refHelp}`)
-    .option('--try <count>', 'only the first so many, to see whether they succeed now', integer)
+    .option('--try <count>', 'only the first so many, to see whether they succeed now', positive)
     .option('--error <fingerprint>', 'only tasks whose last attempt failed by this error, as taskstream errors names it')
     .addHelpText(
       'after',

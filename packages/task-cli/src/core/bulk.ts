@@ -10,7 +10,7 @@ import { CommandError, exitCodes } from './exit-codes.ts'
 import { explain } from './explain.ts'
 import { goOn } from './go-on.ts'
 import { whileStoppable } from './interrupt.ts'
-import { integer, toFilter, withCommon, withFilter } from './options.ts'
+import { positive, toFilter, withCommon, withFilter } from './options.ts'
 import type { CommonOptions, FilterOptions } from './options.ts'
 import { checkTopicKnown } from './known.ts'
 import { inPortions } from './portions.ts'
@@ -140,12 +140,6 @@ export function checkChosen(options: FilterOptions, command: string): void {
       'usage',
       `which tasks? Name them, or choose them by --state, --identifier, --reference, --from or --to: taskstream ${command} --help`,
     )
-}
-
-function positive(text: string): number {
-  const value = integer(text)
-  if (value < 1) throw new InvalidArgumentError('It must be at least 1.')
-  return value
 }
 
 function rate(text: string): number {

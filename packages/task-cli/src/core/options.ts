@@ -54,6 +54,12 @@ export function integer(text: string): number {
   return Number(text)
 }
 
+export function positive(text: string): number {
+  const value = integer(text)
+  if (value < 1) throw new InvalidArgumentError('It must be at least 1.')
+  return value
+}
+
 function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
 }
