@@ -3,6 +3,7 @@ import type {
   Activation,
   ErrorGroup,
   Execution,
+  HeldInfo,
   NodeInfo,
   StoredTimer,
   TopicOverview,
@@ -76,6 +77,7 @@ interface Seen {
   readonly topics: readonly TopicOverview[]
   readonly activations: ReadonlyMap<string, Activation>
   readonly nodes: readonly NodeInfo[]
+  readonly held: readonly HeldInfo[]
   readonly errors: readonly ErrorGroup[]
   readonly timers: readonly StoredTimer[]
 }
@@ -95,6 +97,7 @@ export async function attention({ tasks, transactions }: LookOptions): Promise<r
       topics,
       activations: (await tasks.activations(transaction)) as ReadonlyMap<string, Activation>,
       nodes: (await tasks.nodes(transaction, { withinMs: 24 * hour })) as readonly NodeInfo[],
+      held: (await tasks.held(transaction, { limit: 10_000 })) as readonly HeldInfo[],
       errors: (await tasks.errors(transaction, { withinMs: attentionThresholds.failing.withinMs })) as readonly ErrorGroup[],
       timers: (await tasks.timers.list(transaction, {})) as readonly StoredTimer[],
     }
@@ -133,13 +136,15 @@ function* ofTopics({ topics, activations, nodes, nowMs }: Seen): Generator<Atten
   }
 }
 
-function* ofNodes({ nodes }: Seen): Generator<Attention> {
+function* ofNodes({ nodes, held }: Seen): Generator<Attention> {
   for (const { name, owner, life, report } of nodes) {
-    if (life === 'dead' && report?.kind === 'node')
+    const tasks = held.filter((task) => task.owner === owner).length
+    // One whose tasks others have taken is a matter of the past.
+    if (life === 'dead' && tasks > 0)
       yield {
         id: 'owner-silent',
         severity: 'warn',
-        text: `${name} died without a word`,
+        text: `${name} died without a word, and ${count(tasks)} of its tasks are held still`,
         command: `taskstream nodes ${quoted(owner)}`,
       }
     if (life !== 'living') continue

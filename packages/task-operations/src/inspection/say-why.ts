@@ -41,10 +41,9 @@ const texts: Readonly<Record<DiagnosisCode, Text>> = {
   limited: (d) =>
     d.limit?.kind === 'rate'
       ? `the rate of the topic is used up for ${until(d)}`
-      : `the topic has as many active tasks as it may: ${d.limit?.amount}`,
+      : `the topic has as many active tasks as it may${d.limit ? `: ${d.limit.amount}` : ''}`,
   'no-slot': () => 'every node of the topic is handling as many batches as it may',
-  behind: (d) =>
-    `${d.ahead! >= 10_000 ? '10,000 or more' : d.ahead} ready ${d.ahead === 1 ? 'task comes' : 'tasks come'} first${eta(d)}`,
+  behind: (d) => `${countOf(d)} first${eta(d)}`,
   next: () => 'a node takes it when it polls next',
 }
 
@@ -114,6 +113,12 @@ function ofMost({ task }: Diagnosis): string {
 function troubleOf({ nodes }: Diagnosis): string {
   const [first] = nodes?.troubles ?? []
   return first ? `${first.activity}: ${first.message}` : 'unknown'
+}
+
+function countOf({ ahead }: Diagnosis): string {
+  if (ahead === undefined) return 'other ready tasks come'
+  if (ahead >= 10_000) return '10,000 or more ready tasks come'
+  return ahead === 1 ? '1 ready task comes' : `${ahead} ready tasks come`
 }
 
 function eta({ ahead = 0, pace }: Diagnosis): string {

@@ -1,0 +1,63 @@
+/** Every answer to the question why a task is not running is a sentence, whatever is known. */
+import { diagnosisCodes } from '@taskstream/task-api'
+import type { Diagnosis, Remedy, TaskInfo } from '@taskstream/task-api'
+import { commandOf, sayWhy } from '@taskstream/task-operations'
+import { describe, expect, test } from 'vitest'
+
+const at = new Date('2026-01-01T00:10:00.000Z')
+const before = new Date('2026-01-01T00:00:00.000Z')
+const task: TaskInfo = {
+  topic: 'invoices',
+  sequence: 7,
+  identifier: 'a',
+  state: 'ready',
+  descent: 'ready',
+  attempt: 1,
+  tries: 1,
+  priority: 0,
+  created: before,
+}
+const bare: Omit<Diagnosis, 'code'> = { at, also: [], by: [], remedies: [], task }
+const whole: Omit<Diagnosis, 'code'> = {
+  ...bare,
+  also: diagnosisCodes,
+  since: before,
+  until: new Date('2026-01-01T00:11:00.000Z'),
+  by: diagnosisCodes.map((code) => ({ topic: 'invoices', sequence: 3, identifier: 'a', code, since: before, error: 'no money' })),
+  owner: { owner: 'worker-2', heartbeat: before, release: '4.2.1' },
+  ahead: 12,
+  pace: 6,
+  paused: { since: before, actor: 'kari', note: 'the bank is down' },
+  limit: { kind: 'total', amount: 3 },
+  nodes: { count: 1, troubles: [{ owner: 'worker-2', activity: 'poll', message: 'gone', since: before }] },
+  last: { attempt: 1, error: 'no money', release: '4.2.1', ended: before },
+  remedies: [{ verb: 'activate', topic: 'invoices' }],
+}
+
+describe('the answer', () => {
+  test.each(diagnosisCodes)('%s is a sentence, whether much is known or nothing', (code) => {
+    for (const known of [bare, whole]) {
+      const { answer, more, remedies } = sayWhy({ ...known, code })
+      for (const line of [answer, ...more, ...remedies]) expect(line).toMatch(/^(?!.*(undefined|NaN|null|\[object)).{10,}$/)
+    }
+  })
+
+  test('tells how long the tasks before it take, at the pace of now', () => {
+    expect(sayWhy({ ...whole, code: 'behind' }).answer).toBe('12 ready tasks come first, about 2 min at the present pace')
+    expect(sayWhy({ ...bare, code: 'behind', ahead: 10_000 }).answer).toBe('10,000 or more ready tasks come first')
+    expect(sayWhy({ ...bare, code: 'behind', ahead: 1 }).answer).toBe('1 ready task comes first')
+  })
+})
+
+test.each<[Remedy, string | undefined]>([
+  [{ verb: 'activate', topic: 'a b' }, `taskstream resume 'a b'`],
+  [{ verb: 'redrive', topic: "it's", sequence: 7 }, String.raw`taskstream redrive 'it'\''s' @7`],
+  [{ verb: 'redrive', topic: 'mail', state: 'expired' }, 'taskstream redrive mail --state expired'],
+  [{ verb: 'cancel', topic: 'mail', sequence: 7 }, 'taskstream cancel mail @7'],
+  [{ verb: 'reschedule', topic: 'mail', sequence: 7 }, 'taskstream run-now mail @7'],
+  [{ verb: 'limit', topic: 'mail' }, 'taskstream limits mail'],
+  [{ verb: 'quiet', topic: 'mail' }, 'taskstream nodes'],
+  [{ verb: 'start-node', topic: 'mail' }, undefined],
+])('a remedy is a command that a shell reads as it was meant: %j', (remedy, command) => {
+  expect(commandOf(remedy)).toBe(command)
+})
