@@ -20,7 +20,7 @@ const ours = raw(
     'task_result',
     'task_attempt',
   ]
-    .concat(['task_dependency', 'task_limit', 'task_slot'])
+    .concat(['task_dependency', 'task_limit', 'task_slot', 'task_node', 'task_audit'])
     .map((name) => `'${name}'`)
     .join(', '),
 )

@@ -36,18 +36,20 @@ export function permissionDenied(error: Error, errno: number): TaskError {
 
 /** Statements that need the rights which docs/guides/grants.md grants to a working user, one by one. None of them changes a row. */
 export function rightsOfWorker({ migration, sequence, ...tables }: MysqlTables): readonly Statement[] {
-  const { task, topic, owner, lane, activation, periodic, dependency, limit, slot, turn, result, attempt } = tables
-  const every = [task, owner, lane, activation, periodic, dependency, limit, slot]
+  const { task, topic, owner, lane, activation, periodic, dependency, limit, slot, node, audit, turn, result, attempt } = tables
+  const every = [task, owner, lane, activation, periodic, dependency, limit, slot, node]
   const unchanged = [topic, turn, result, attempt]
   const none = raw('where 1 = 0')
   return [
     sql`select 1 from ${migration} ${none}`,
-    ...[...every, ...unchanged].flatMap((table) => [
+    ...[...every, ...unchanged, audit].flatMap((table) => [
       sql`select 1 from ${table} ${none}`,
       sql`insert into ${table} select * from ${table} ${none}`,
-      sql`delete from ${table} ${none}`,
     ]),
-    ...every.map((table) => sql`update ${table} set ${raw(table === owner ? 'name = name' : 'topic = topic')} ${none}`),
+    ...[...every, ...unchanged].map((table) => sql`delete from ${table} ${none}`),
+    ...every.map(
+      (table) => sql`update ${table} set ${raw(table === owner || table === node ? 'name = name' : 'topic = topic')} ${none}`,
+    ),
     sql`insert into ${sequence} select * from ${sequence} ${none}`,
   ]
 }
