@@ -13,8 +13,8 @@ import { checkKnown } from './topics.ts'
 /** How many topics are looked at where none is named, and how many groups of each. */
 const mostTopics = 200
 const mostGroups = 50
-/** How far the open tasks of a group are counted. */
-const mostOpen = 1_000
+/** How far the open tasks of a group are counted. For more of them PostgreSQL would rather read a small table as a whole. */
+const mostOpen = 500
 
 /** Suspending a task is no error, whatever its message says. */
 const failed = sql`t.outcome <> ${outcomes.suspended} and t.fingerprint is not null`
