@@ -44,7 +44,8 @@ describe.skipIf(!canRun)('a due task', () => {
     const handledAt: number[] = []
     node.process(fixture.topic, { idleMs: aDay, handler: eachTask(() => void handledAt.push(clock.monotonicMs())) })
     await node.start()
-    await expect.poll(() => empty).toBe(1)
+    // On SQLite any commit of another connection wakes the node, also that of its own report.
+    await expect.poll(() => empty).toBeGreaterThan(0)
     // The clock stands still, so only a notification can end the sleep.
     await pushed(sleeping)
     await expect.poll(() => clock.pauses).toContain(5)

@@ -1,5 +1,6 @@
 /** SQLite in memory, as `testTasks` opens it for users. */
-import { fromNodeSqlite } from '@taskstream/task-sql/node-sqlite'
+import { sqlTaskRepository } from '@taskstream/task-sql'
+import { fromNodeSqlite, sqlite } from '@taskstream/task-sql/node-sqlite'
 import { testTasks } from '@taskstream/task-testing'
 import type { Tasks } from '@taskstream/task-testing/suite'
 import type { Subject } from './subject.ts'
@@ -7,7 +8,9 @@ import type { Subject } from './subject.ts'
 /** Opens what users get for their own tests. Before each verb its clock is set to the suite's clock, or to the real time. */
 export async function openTesting(): Promise<Subject> {
   const opened = await testTasks()
-  const { database, clock, transactions } = opened
+  const { database, clock, transactions, repository } = opened
+  // Its owner has a heartbeat of the real time, and would seem to live for ever by the suite's clock.
+  await transactions((transaction) => repository.unregister(transaction))
   return {
     engine: 'sqlite',
     location: { subject: 'testing', at: ':memory:' },
@@ -15,7 +18,7 @@ export async function openTesting(): Promise<Subject> {
     connections: 1,
     transactions,
     owner: { transactions, at: ':memory:' },
-    tasks: ({ owner, clock: given = () => new Date() } = {}) => {
+    tasks: ({ owner, release, clock: given = () => new Date() } = {}) => {
       const set =
         (verb: (...args: readonly unknown[]) => unknown): typeof verb =>
         (...args) => {
@@ -24,7 +27,11 @@ export async function openTesting(): Promise<Subject> {
         }
       const setAll = (verbs: object): object =>
         Object.fromEntries(Object.entries(verbs).map(([name, each]) => [name, typeof each === 'function' ? set(each) : each]))
-      const tasks = opened.owner(owner)
+      // Users have no release in their tests.
+      const tasks =
+        release === undefined
+          ? opened.owner(owner)
+          : sqlTaskRepository({ dialect: sqlite(), adapter: fromNodeSqlite, clock: clock.now, release, ...(owner && { owner }) })
       const verb = (...args: Parameters<typeof tasks.verb>): unknown => set(tasks.verb(...args) as Parameters<typeof set>[0])
       return { ...setAll(tasks), timers: setAll(tasks.timers), verb } as Tasks
     },
