@@ -92,7 +92,6 @@ export class Maintenance<Transaction> {
   async #run(): Promise<void> {
     const { repository, dispatcher, leaseMs, expireTo, leftovers, takenAway, tell, onReady } = this.#options
     try {
-      await tell()
       await leftovers.tidy()
       await takenAway.look()
       for (let more = true; more && !this.#stopped;) {
@@ -113,6 +112,8 @@ export class Maintenance<Transaction> {
     } catch (error) {
       this.#condition.failed(error)
     }
+    // What follows must not wait for it.
+    if (!this.#stopped) await tell()
   }
 
   /** Tells the loops which limits their topics have, as others may have changed them. */
