@@ -57,7 +57,8 @@ export class Reporting<Transaction> {
   /** Never rejects. Does nothing before `begin`. */
   async tell(stopped = false): Promise<void> {
     const { repository, dispatcher, hearing, leaseMs, clock, onResumed } = this.#options
-    if (!this.#begun) return
+    // A repository of the user's own may have no such verb.
+    if (!this.#begun || typeof repository.report !== 'function') return
     const { changes, trouble: error } = hearing
     const nowMs = clock.monotonicMs()
     if (!stopped && changes === this.#toldChanges && nowMs - this.#toldMs < patienceMs) return
