@@ -818,7 +818,7 @@ from (select t.sequence, t.attempt
   from task_attempt t
   where t.topic = :1 and t.fingerprint = :2
   order by t.ended desc
-  fetch first 1000 rows only) g
+  fetch first 500 rows only) g
 where exists (select 1
   from task k
   where k.topic = :3 and k.sequence = g.sequence and k.attempt = g.attempt
