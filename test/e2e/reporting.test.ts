@@ -63,7 +63,7 @@ describe.skipIf(!canRun)('a node', () => {
     const { node, tasks, pass } = fixture.clocked(patient, (own) => ({
       ...own,
       poll: (...args: Parameters<Tasks['poll']>) => {
-        if (failing) throw new TaskError('DATABASE_UNAVAILABLE', 'postgres://shop:secret@db-1/orders is gone')
+        if (failing) throw new TaskError('DATABASE_UNAVAILABLE', 'postgres://shop:se/cr@et@db-1/orders is gone')
         return own.poll(...args)
       },
     }))

@@ -68,7 +68,13 @@ function* ofTimers(timers: readonly StoredTimer[]): Generator<Change> {
 function* ofActions(actions: readonly RecordedAction[]): Generator<Change> {
   for (const { at, action, topic, actor, count, note } of actions) {
     const who = actor === undefined ? '' : ` by ${actor}`
-    const text = `${action}${topic === undefined ? '' : ` of ${topic}`}${who}: ${count} tasks${note === undefined ? '' : `; ${note}`}`
+    const text = `${action}${topic === undefined ? '' : ` of ${topic}`}${who}${tasksOf(count)}${note === undefined ? '' : `; ${note}`}`
     yield { at, kind: 'action', ...(topic !== undefined && { topic }), text }
   }
+}
+
+/** A pause concerns no tasks. */
+function tasksOf(count: number): string {
+  if (count === 0) return ''
+  return count === 1 ? ': 1 task' : `: ${count} tasks`
 }

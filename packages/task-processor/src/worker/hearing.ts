@@ -27,8 +27,8 @@ export class Hearing implements TaskListener {
     if (!counts) this.#counts.set(topic, (counts = { ended: 0, failed: 0 }))
     counts.ended += tasks.length
     for (const task of tasks) if (decisions.get(task)?.isRecorded) counts.failed++
-    // What is completed was polled. Not every error of a poll says when it is over.
-    if (this.#troubles.size > 0) this.#forget(keyOf('poll', topic))
+    // What is completed was polled, too. Not every error says when it is over: a task that cannot be written leaves its neighbours alone.
+    if (this.#troubles.size > 0) for (const activity of ['poll', 'complete'] as const) this.#forget(keyOf(activity, topic))
   }
 
   onError: NonNullable<TaskListener['onError']> = ({ activity, topic, error }) => {
@@ -94,11 +94,11 @@ function keyOf(activity: Activity, topic: string | undefined): string {
   return JSON.stringify([activity, topic])
 }
 
-/** The text of a driver's error may have an address in it. */
+/** The text of a driver's error may have an address in it, and a password may have any character but a space. */
 function withoutPassword(message: string): string {
   return cutText(
     message
-      .replaceAll(/:\/\/[^\s/@]*@/g, '://…@')
+      .replaceAll(/:\/\/\S*@/g, '://…@')
       .toWellFormed()
       .replaceAll('\0', '\uFFFD'),
     messageLength,

@@ -6,8 +6,8 @@ import type { SafeListener } from '../core/listener.ts'
 import type { Hearing } from './hearing.ts'
 import type { TaskManager } from './task-manager.ts'
 
-/** A report names no more topics, so that it stays small enough to be written every few seconds. */
-const mostTopics = 1_000
+/** A report has no more characters of topics, so that it can be written every few seconds, and is never refused. */
+const mostLength = 200_000
 
 /** Between two reports that say nothing new, at least. */
 const patienceMs = 5_000
@@ -92,12 +92,15 @@ export class Reporting<Transaction> {
 
   #topics(): NodeTopic[] {
     const topics: NodeTopic[] = []
+    let length = 0
     for (const manager of this.#options.managers()) {
       if (!manager.isActive) continue
-      if (topics.length === mostTopics) break
       const { topic, processing, concurrency, batches } = manager
-      const busy = [...batches].length
-      topics.push({ topic, mode: processing.mode, size: processing.size, concurrency, busy, ...this.#options.hearing.of(topic) })
+      const { mode, size } = processing
+      const told = { topic, mode, size, concurrency, busy: [...batches].length, ...this.#options.hearing.of(topic) }
+      length += JSON.stringify(told).length
+      if (length > mostLength) break
+      topics.push(told)
     }
     return topics
   }
