@@ -34,6 +34,10 @@ describe('the fingerprint of an error', () => {
     expect(fingerprintOf('CardDeclined: no', stack(12).replace('at charge', 'at refund'))).not.toBe(before)
   })
 
+  test.each([undefined, null, 7, [{ file: 'a' }], {}])('is made without a stack that is no text: %j', (stack) => {
+    expect(fingerprintOf('no', stack)).toBe(fingerprintOf('no', undefined))
+  })
+
   test('is short, and made in no time of a hostile text', () => {
     expect(fingerprintOf('a', undefined)).toMatch(/^[\w-]{16}$/)
     for (const part of ['0-', "'", '@', 'a:', '0x', '\u202E', '\u001B['])

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { randomBytes } from 'node:crypto'
-import { checkNames, checkText, invalid, optionNames, taskLimits } from '@taskstream/task-api'
+import { checkNames, checkText, cutText, invalid, optionNames, taskLimits } from '@taskstream/task-api'
 import type { CoordinationRepository, Execution, Outcome, TimedTaskRepository, TransactionSource } from '@taskstream/task-api'
 import { heldColumns } from './core/task-row.ts'
 import { Templates } from './core/template.ts'
@@ -30,7 +30,7 @@ export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
   readonly adapter: SqlAdapter<Transaction, E>
   /**
    * The release of your program, 1 to 100 characters: failed attempts and nodes are recorded with it. Default: the environment variable
-   * `TASKSTREAM_RELEASE`, or else the version of the package whose script `npm run` has started.
+   * `TASKSTREAM_RELEASE`, or else the version of the package whose script `npm run` has started; a long one is cut.
    */
   readonly release?: string
   /** The owner's name, 1 to 200 characters. The repository adds an incarnation. Default: host and process id. */
@@ -120,7 +120,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
   checkText('owner', ownerName, taskLimits.ownerNameLength)
   if (speaksFor !== undefined && (options.owner !== undefined || speaksFor === ownerName))
     throw invalid('speaksFor', speaksFor, "must be another repository's owner, and stand without an owner")
-  const { release = process.env['TASKSTREAM_RELEASE'] || process.env['npm_package_version'] || undefined } = options
+  const { release = releaseOfEnvironment() } = options
   if (release !== undefined) checkText('release', release, taskLimits.releaseLength)
   const context: Context = {
     dialect,
@@ -203,4 +203,10 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
       (transaction, ...args) =>
         runVerb(adapter, transaction, verb(verbContext, ...args), rare),
   }
+}
+
+/** No program fails to start because its release has a long name. */
+function releaseOfEnvironment(): string | undefined {
+  const name = process.env['TASKSTREAM_RELEASE'] || process.env['npm_package_version']
+  return name ? cutText(name.toWellFormed(), taskLimits.releaseLength) : undefined
 }

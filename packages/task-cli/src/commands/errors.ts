@@ -22,6 +22,8 @@ export function addErrors(program: Command): void {
     .addHelpText(
       'after',
       `
+Without a topic, the first 200 that have errors are looked at, by name.
+
 Tasks that are failed by one error: taskstream redrive <topic> --error <fingerprint>
 
 Examples:

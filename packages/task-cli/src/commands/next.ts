@@ -25,7 +25,10 @@ export function addNext(program: Command): void {
       await using database = await openDatabase(options)
       const { tasks } = database
       const rows = await database.reading(async (transaction): Promise<readonly Next[]> => {
-        const topics = topic === undefined ? ((await tasks.topics(transaction)) as string[]).slice(0, mostTopics) : [topic]
+        const all = topic === undefined ? ((await tasks.topics(transaction)) as string[]) : [topic]
+        const topics = all.slice(0, mostTopics)
+        if (all.length > mostTopics)
+          console.error(`only the first ${mostTopics} of ${all.length} topics: name one to see what it does next`)
         const found: Next[] = []
         for (const each of topics) {
           const { ready, due }: Upcoming = await tasks.upcoming(transaction, each, { limit })

@@ -21,7 +21,7 @@ const varying: readonly RegExp[] = [
  * The fingerprint of an error: of its first line without what varies, and of the first function of its stack that is not a package's. Two releases have the
  * same fingerprint, although their lines have other numbers. 16 characters.
  */
-export function fingerprintOf(line: string, stack: string | undefined): string {
+export function fingerprintOf(line: string, stack: unknown): string {
   let kind = line.slice(0, lineLength)
   for (const pattern of varying) kind = kind.replace(pattern, '*')
   return createHash('sha256')
@@ -31,8 +31,9 @@ export function fingerprintOf(line: string, stack: string | undefined): string {
 }
 
 /** The function and the file of the first frame that is the program's own; empty if the stack has none. */
-function frameOf(stack: string | undefined): string {
-  const frames = (stack ?? '').slice(0, 8_000).split('\n')
+function frameOf(stack: unknown): string {
+  // A program may have set its own way to make stacks, which then need not be texts.
+  const frames = typeof stack === 'string' ? stack.slice(0, 8_000).split('\n') : []
   const own = frames.find((frame) => /^\s+at /.test(frame) && !/node_modules|node:/.test(frame))
   const [, name = '', file = ''] = /^\s+at (?:(.*) \()?(?:.*[\\/])?([^\\/]*?)(?::\d+)*\)?$/.exec(own ?? '') ?? []
   return `${name} ${file}`

@@ -119,7 +119,8 @@ function toNode(owner: string, beating: Row | undefined, told: Row | undefined):
 /** A row that another release wrote may have more in it, or less. */
 function toReport(row: Row): NodeReport {
   const { error, ...rest } = parsed<Partial<NodeReport>>(row['report']) ?? {}
-  const topics = parsed<NodeReport['topics']>(row['topics']) ?? []
+  const told = parsed<NodeReport['topics']>(row['topics'])
+  const topics = Array.isArray(told) ? (told as NodeReport['topics']) : []
   return {
     ...rest,
     kind: nodeKinds.find((kind) => kind === row['kind']) ?? 'node',

@@ -1,5 +1,6 @@
 /** What processes tell of themselves, and what people have done. */
 import type { Activation, NodeInfo, NodeReport, NodesOptions, RecordedAction } from '@taskstream/task-api'
+import { sql } from '@taskstream/task-sql'
 import { expect, test } from 'vitest'
 import { testClock } from '../test-clock.ts'
 import { part } from './engine.ts'
@@ -105,6 +106,22 @@ export const nodes: Part = part('a process', (engine) => {
       expect(await codeOf(() => report(owner, wrong as never))).toBe('ARGUMENT_INVALID')
     const long = { topics: [{ topic: 'x'.repeat(300_000) }] }
     expect(await codeOf(() => report(owner, long))).toBe('ARGUMENT_INVALID')
+  })
+
+  test('is shown though somebody has spoilt what it told', async () => {
+    const owner = await fixture.owner('spoilt')
+    await report(owner)
+    const spoil = fixture.tasks.verb(function* ({ dialect }, topics: string, text: string) {
+      yield sql`update ${dialect.tables.node} set topics = ${topics}, report = ${text} where owner = ${owner.owner}`
+    })
+    for (const [topics, text] of [
+      ['no JSON', '{'],
+      ['{}', 'null'],
+      ['7', '[]'],
+    ] as const) {
+      await fixture.commit((transaction) => spoil(transaction, topics, text))
+      expect(await find(owner.owner)).toMatchObject({ life: 'living', report: { kind: 'node', pid: 7, topics: [] } })
+    }
   })
 
   test('is not the only one that acts: what people do is recorded, the latest first', async () => {
