@@ -46,9 +46,17 @@ describe.skipIf(!canRun)('with a push held open', () => {
     }
   }
 
+  /** Drains until the floor has passed a sequence: transactions of others on the server, which are older, hold it back while they last. */
+  const drainPast = (sequence: number): Promise<void> =>
+    expect
+      .poll(async () => {
+        await drain(2_000)
+        return await floor()
+      })
+      .toBeGreaterThan(sequence)
+
   test('the floor moves when nobody is late, or the tests below would show nothing', async () => {
-    await drain()
-    expect(await floor()).toBeGreaterThan(0)
+    await drainPast(0)
   })
 
   for (const size of [1, 1_000]) {
@@ -110,7 +118,7 @@ describe.skipIf(!canRun)('with a push held open', () => {
     await late.rollback()
     await drain(20_000)
     expect(await poll()).toEqual([])
-    expect(await floor()).toBeGreaterThan(0)
+    await drainPast(0)
   })
 
   test('two polls in one transaction that rolls back lose nothing, wherever the floor is', async () => {
@@ -136,7 +144,7 @@ describe.skipIf(!canRun)('with a push held open', () => {
     await push('a', 'b')
     const [a, b] = await poll()
     await drain()
-    expect(await floor()).toBeGreaterThan(b!.sequence)
+    await drainPast(b!.sequence)
     await subject.transactions((transaction) => tasks.handBack(transaction, topic, [a!]))
     await subject.transactions((transaction) =>
       tasks.complete(transaction, topic, new Map([[b!, TaskDecision.retry({ afterMs: 0 })]])),

@@ -6,7 +6,7 @@ import { Leftovers } from '../../packages/task-processor/src/batches/leftovers.t
 import { unlimited } from '../../packages/task-processor/src/polling/limiter.ts'
 import type { TaskLimiter } from '../../packages/task-processor/src/polling/limiter.ts'
 import { PollLoop } from '../../packages/task-processor/src/polling/poll-loop.ts'
-import type { PollSettings } from '../../packages/task-processor/src/polling/poll-loop.ts'
+import type { PollSettings } from '../../packages/task-processor/src/polling/poll-settings.ts'
 import { SharedLimits } from '../../packages/task-processor/src/polling/shared-limits.ts'
 import { SharedCommits } from '../../packages/task-processor/src/batches/shared-commits.ts'
 import { SharedCompletions } from '../../packages/task-processor/src/batches/shared-completions.ts'
@@ -34,6 +34,8 @@ export interface Looping extends Pick<Answering, 'told' | 'begun' | 'refusals'> 
   due: PromotedDue
   /** Whether the owner's lease holds. */
   holds: boolean
+  /** Whether the node was asked to take no more tasks. */
+  quiet: boolean
   /** Slots of the limiter that are out. */
   slots: number
   /** Batches whose handlers have begun, and those that may go on. */
@@ -122,7 +124,7 @@ export function looping(options: LoopingOptions = {}): Looping {
     idleMs: () => idleMs,
     limiter: options.limiter ? counting : unlimited,
     limits,
-    isQuiet: () => false,
+    isQuiet: () => looped.quiet,
     lease: {
       get holds() {
         return looped.holds
@@ -147,6 +149,7 @@ export function looping(options: LoopingOptions = {}): Looping {
     onRelease: () => {},
     due: { promoted: 0 },
     holds: true,
+    quiet: false,
     slots: 0,
     handled: [],
     settled: async () => {

@@ -57,6 +57,21 @@ describe('a poll that fails', () => {
     await loop.settled()
   })
 
+  test('may have taken tasks, which a node that is quiet since lets go of, and polls no more', async () => {
+    const loop = await started({}, (one) => {
+      one.onPoll = () => {
+        throw gone
+      }
+    })
+    loop.quiet = true
+    loop.asked.splice(0)
+    for (let second = 0; second < 3; second++) {
+      loop.clock.pass(1_000)
+      await loop.settled()
+    }
+    expect(loop.asked).toEqual(['reclaim mail but '])
+  })
+
   test.each([
     ['is another failure where the database is away', gone, false],
     ['keeps nobody from polling where the database is busy', busy, true],

@@ -3,34 +3,14 @@ import { isPassing, isTaskError } from '@taskstream/task-api'
 import type { HeldTask, PollOptions, PromotedDue } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from '../batches/batch.ts'
 import { LeasedBatch } from '../batches/leased-batch.ts'
-import type { Leftovers } from '../batches/leftovers.ts'
 import { unlimited } from './limiter.ts'
-import type { TaskLimiter } from './limiter.ts'
-import type { SharedLimits } from './shared-limits.ts'
+import type { PollSettings } from './poll-settings.ts'
 import { every } from '../core/clock.ts'
 import { Condition } from '../core/listener.ts'
 import { pauseMs } from '../core/retry-policy.ts'
 import { TransactionalBatch } from '../batches/transactional-batch.ts'
 import { unreachable } from './unreachable.ts'
 import { Wake } from './wake.ts'
-
-/** How a topic is polled. */
-export interface PollSettings<Transaction> {
-  readonly poll: PollOptions & { readonly size: number }
-  readonly mode: 'leased' | 'transactional'
-  readonly concurrency: number
-  readonly idleMs: () => number
-  readonly limiter: TaskLimiter
-  /** The limits that all processes keep together. */
-  readonly limits: SharedLimits<Transaction>
-  /** The owner's lease. Nothing is polled unless it holds, or if the node was asked to be quiet. */
-  readonly lease: { readonly holds: boolean }
-  readonly isQuiet: () => boolean
-  /** Tasks that earlier batches have left held. */
-  readonly leftovers: Leftovers<Transaction>
-  /** Called when the loop has ended by an error, and does not go on. */
-  readonly onFatal: (error: unknown) => void
-}
 
 /** The most tasks of one poll for several small batches. A poll costs the database more than most of its rows. */
 const polledAtOnce = 100
@@ -104,6 +84,7 @@ export class PollLoop<Transaction> {
     while (!signal.aborted) {
       const version = this.#wake.version
       if (!this.#mayPoll()) {
+        if (this.#settings.isQuiet()) await this.#letGo()
         // The loop is woken when a batch ends, and when the lease holds again.
         await this.#sleep(version, promoteEveryMs)
         continue
@@ -132,6 +113,14 @@ export class PollLoop<Transaction> {
       // A synchronous driver never yields to the event loop: without this turn no timer would fire and no heartbeat be sent while there is work.
       else await turnOfEventLoop()
     }
+  }
+
+  /** A quiet node holds nothing that it does not know of, however long it is quiet. */
+  async #letGo(): Promise<void> {
+    const { lease, leftovers } = this.#settings
+    const { topic } = this.#environment
+    const known = [...this.batches].flatMap(({ tasks }) => tasks)
+    if (lease.holds && leftovers.isDoubted(topic)) await leftovers.settle(topic, known)
   }
 
   /** Whether there is room for a batch, the lease holds, and nobody has asked for quiet. */
