@@ -81,7 +81,7 @@ export interface Blocker extends TaskKey {
   readonly error?: string
 }
 
-/** Something that helps, with the verb of that name. */
+/** Something that helps: a verb of the repository, or `start-node`, a process that somebody has to start. */
 export interface Remedy {
   readonly verb: 'redrive' | 'cancel' | 'activate' | 'reschedule' | 'quiet' | 'limit' | 'start-node'
   readonly topic: string
