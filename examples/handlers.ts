@@ -27,10 +27,12 @@ const sendBatch = async (batch: readonly HeldTask[]): Promise<Decisions> => {
   )
 }
 
-const counts = { succeeded: 0, failed: 0 }
+const counts = { succeeded: 0, failed: 0, retried: 0 }
 const listener: TaskListener = {
-  onComplete: ({ decisions }) => {
-    for (const { result } of decisions.values()) counts[result === 'failure' ? 'failed' : 'succeeded']++
+  onComplete: ({ outcomes }) => {
+    counts.succeeded += outcomes.success + outcomes.filter
+    counts.failed += outcomes.failure
+    counts.retried += outcomes.retry
   },
   onError: ({ activity, topic, error }) => console.error(activity, topic, error),
 }

@@ -63,6 +63,37 @@ describe.skipIf(!canRun)('a listener', () => {
     ])
   })
 
+  test.each(['leased', 'transactional'] as const)(
+    'is told what has become of the tasks, as the database has it: a retry is no suspension, and a failure without tries: %s',
+    async (mode) => {
+      const pause = { afterMs: 3_600_000 }
+      const decisions = {
+        done: TaskDecision.success(),
+        none: TaskDecision.filter(),
+        wait: TaskDecision.suspension(),
+        bad: TaskDecision.failure(),
+        again: TaskDecision.retry(pause),
+        last: TaskDecision.retry(pause),
+        later: TaskDecision.snooze(pause),
+      }
+      await fixture.push(...Object.keys(decisions).map((identifier) => ({ identifier, maxTries: identifier === 'last' ? 1 : 2 })))
+      const told: Record<string, number> = {}
+      await using node = fixture.nodeOf({
+        listener: {
+          onComplete: ({ outcomes }) => {
+            for (const [outcome, count] of Object.entries(outcomes)) told[outcome] = (told[outcome] ?? 0) + count
+          },
+        },
+      })
+      const decide = eachTask(({ identifier }) => decisions[identifier as keyof typeof decisions])
+      node.process(fixture.topic, { mode, idleMs: 20, handler: decide })
+      await node.start()
+      await expect.poll(() => Object.values(told).reduce((sum, count) => sum + count, 0)).toBe(7)
+      expect(told).toEqual({ success: 1, filter: 1, suspension: 1, failure: 2, retry: 1, snooze: 1 })
+      expect(await fixture.states()).toEqual({ succeeded: 1, filtered: 1, failed: 2, suspended: 1, delayed: 2 })
+    },
+  )
+
   test.each(frequent)('stops nothing when its %s throws', async (thrower) => {
     const warnings: string[] = []
     // Warnings are collected here instead of printed.

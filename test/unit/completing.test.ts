@@ -2,6 +2,7 @@
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { completedEvent } from '../../packages/task-processor/src/batches/decisions.ts'
 import { Patience } from '../../packages/task-processor/src/core/patience.ts'
 import { answering, namesOf, tasksOf } from './answering.ts'
 import type { Answering } from './answering.ts'
@@ -70,7 +71,7 @@ describe('completing', () => {
       answers.answer = () => [b]
       expect(await completing.complete(decisions, patience)).toEqual({ completed: [a, c], lost: [b] })
       expect(answers.told).toEqual([
-        ['onComplete', { ...event(tasks), completion: { completed: [a, c], lost: [b] }, decisions }],
+        ['onComplete', completedEvent(event(tasks), { completed: [a, c], lost: [b] }, decisions)],
         ['onLost', event([b])],
       ])
       expect(answers.begun).toEqual([plain ? 'autocommit' : 'transaction'])

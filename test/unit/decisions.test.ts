@@ -2,7 +2,7 @@
 import { TaskDecision, TaskDecisionError, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
-import { complement, decisionsMissing, failed } from '../../packages/task-processor/src/batches/decisions.ts'
+import { complement, completedEvent, decisionsMissing, failed } from '../../packages/task-processor/src/batches/decisions.ts'
 import { taskOf, tasksOf } from './answering.ts'
 
 const success = TaskDecision.success()
@@ -23,6 +23,26 @@ describe('the decisions of a handler', () => {
     expect([...some.keys()]).toEqual([a, b])
     expect(some.get(b)).toBe(success)
     expect(some.get(a)).toMatchObject({ result: 'failure', explanations: ['The handler returned no decision for this task'] })
+  })
+
+  test('are counted by what becomes of the tasks that were written: a retry is no suspension, and none of a task without tries', () => {
+    const [first, last, lost] = [taskOf('c', 3), taskOf('d', 4), taskOf('e', 5)].map((task) => ({
+      ...task,
+      tries: 2,
+      maxTries: 3,
+    }))
+    Object.assign(last!, { tries: 3 })
+    const decisions = new Map([
+      [a, success],
+      [b, TaskDecision.suspension()],
+      [first!, TaskDecision.retry({ afterMs: 1 })],
+      [last!, TaskDecision.retry({ afterMs: 1 })],
+      [lost!, success],
+    ])
+    const told = completedEvent({ topic: 'mail', tasks }, { completed: [a, b, first!, last!], lost: [lost!] }, decisions)
+    expect(told.outcomes).toEqual({ success: 1, filter: 0, suspension: 1, failure: 1, retry: 1, snooze: 0 })
+    const snoozed = new Map([[last!, TaskDecision.snooze({ afterMs: 1 })]])
+    expect(completedEvent({ topic: 'mail', tasks }, { completed: [last!], lost: [] }, snoozed).outcomes.snooze).toBe(1)
   })
 
   test.each([

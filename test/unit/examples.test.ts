@@ -172,7 +172,7 @@ describe.each([
 test.each([
   ['exactly-once', "account: 'a', amount: 200"],
   ['shutdown', 'finished: short; returned: long, next; abandoned: none'],
-  ['handlers', '{ succeeded: 4, failed: 1 }'],
+  ['handlers', '{ succeeded: 4, failed: 1, retried: 0 }'],
   ['clock-jobs', 'counter: 3\n'],
   ['jobs', 'account 7 created duplicate\ncancelled\n'],
   ['jobs', 'true true\n'],

@@ -13,12 +13,13 @@ describe('a batch', () => {
   test.each([true, false])('is handled, completed and told of; plain: %s', async (plain) => {
     const { batch, answers, tasks } = await ended(succeed, { plain, heard: ['onStart', 'onCallback'] })
     const event = { topic: 'mail', tasks }
+    const outcomes = { success: 2, filter: 0, suspension: 0, failure: 0, retry: 0, snooze: 0 }
     expect(answers.asked).toEqual(['complete a,b'])
     expect(answers.begun).toEqual([plain ? 'autocommit' : 'transaction'])
     expect(answers.told).toEqual([
       ['onStart', event],
       ['onCallback', event],
-      ['onComplete', { ...event, completion: { completed: tasks, lost: [] }, decisions: succeed(tasks) }],
+      ['onComplete', { ...event, completion: { completed: tasks, lost: [] }, decisions: succeed(tasks), outcomes }],
     ])
     expect([batch.finished, batch.returned, batch.undecided, batch.leased]).toEqual([tasks, [], [], []])
     expect([batch.isLeased, batch.setback, batch.event]).toEqual([true, false, event])

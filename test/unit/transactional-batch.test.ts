@@ -20,10 +20,11 @@ test('polls, handles and completes, and tells of it', async () => {
   expect(given).toEqual([{ topic: 'mail', size: 2, hold: 'transaction' }, { strict: true }])
   expect([answers.asked, answers.begun]).toEqual([['complete a,b'], ['transaction']])
   const completion = { completed: tasks, lost: [] }
+  const outcomes = { success: 2, filter: 0, suspension: 0, failure: 0, retry: 0, snooze: 0 }
   expect(answers.told).toEqual([
     ['onStart', { topic: 'mail', tasks }],
     ['onCallback', { topic: 'mail', tasks }],
-    ['onComplete', { topic: 'mail', tasks, completion, decisions: succeed(tasks) }],
+    ['onComplete', { topic: 'mail', tasks, completion, decisions: succeed(tasks), outcomes }],
   ])
   expect([batch.tasks, batch.finished, batch.returned, batch.undecided, batch.leased]).toEqual([tasks, tasks, [], [], []])
   expect([batch.isLeased, batch.failed, batch.setback]).toEqual([false, false, false])

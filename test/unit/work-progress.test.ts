@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Endings } from '../../packages/task-cli/src/work/endings.ts'
 import { Readiness } from '../../packages/task-cli/src/work/health.ts'
 import { Progress } from '../../packages/task-cli/src/work/progress.ts'
+import { completedEvent } from '../../packages/task-processor/src/batches/decisions.ts'
 import { taskOf } from './answering.ts'
 
 const task = taskOf('a', 7)
@@ -16,8 +17,8 @@ describe('the progress', () => {
   const completed = (progress: Progress, decision: TaskDecision, of: HeldTask = task): void => {
     progress.began(of)
     progress.ended(of)
-    const [completion, decisions] = [{ completed: [of], lost: [] }, new Map([[of, decision]])]
-    progress.listener.onComplete?.({ topic, tasks: [of], completion, decisions })
+    const event = { topic, tasks: [of] }
+    progress.listener.onComplete?.(completedEvent(event, { completed: [of], lost: [] }, new Map([[of, decision]])))
   }
   beforeEach(() => void said.splice(0))
 

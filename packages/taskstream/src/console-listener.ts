@@ -1,5 +1,6 @@
 import { isTaskError } from '@taskstream/task-api'
-import type { HeldTask, TaskDecision, TaskResult } from '@taskstream/task-api'
+import type { DecisionOutcome, HeldTask, TaskDecision } from '@taskstream/task-api'
+import { outcomeOf } from '@taskstream/task-processor'
 import type { TaskListener } from '@taskstream/task-processor'
 import { idOf, jobNameOf } from '@taskstream/task-jobs'
 
@@ -25,7 +26,7 @@ export const consoleListener: TaskListener = {
   onFatal: ({ topic, error }) => console.error(`taskstream: ${topic} is not processed: ${text(error)}`),
 }
 
-const ends: Readonly<Record<TaskResult, string>> = {
+const ends: Readonly<Record<Exclude<DecisionOutcome, 'retry' | 'snooze'>, string>> = {
   failure: 'the last',
   suspension: 'suspended',
   filter: 'filtered',
@@ -37,16 +38,15 @@ function namesOf(tasks: readonly HeldTask[]): string {
 }
 
 function nameOf(task: HeldTask, decision?: TaskDecision): string {
-  const then = decision ? `, ${outcomeOf(task, decision)}` : ''
+  const then = decision ? `, ${endOf(task, decision)}` : ''
   // In a queue, the topic alone does not say which job it is.
   const name = [task.topic, jobNameOf(task), idOf(task)].filter(Boolean).join(' ')
   return `${name} (try ${task.tries}${then})`
 }
 
-function outcomeOf({ tries, maxTries = Infinity }: HeldTask, { result, retryAfterMs, refunded }: TaskDecision): string {
-  if (retryAfterMs === undefined) return ends[result]
-  // Whatever the policy says, the database fails a task that has no tries left.
-  return tries < maxTries || refunded ? `the next in ${duration(retryAfterMs)}` : ends.failure
+function endOf(task: HeldTask, decision: TaskDecision): string {
+  const outcome = outcomeOf(task, decision)
+  return outcome === 'retry' || outcome === 'snooze' ? `the next in ${duration(decision.retryAfterMs!)}` : ends[outcome]
 }
 
 /** A duration in the unit that is easiest to read, as 250 ms, 1.5 s, 3 min or 2 h. */

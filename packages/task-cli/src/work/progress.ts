@@ -1,6 +1,7 @@
 /** What a worker says of its work: a line for each trouble, a summary now and then, and a line for each task if that is asked for. */
 import { isTaskError, taskToString } from '@taskstream/task-api'
 import type { HeldTask, TaskDecision } from '@taskstream/task-api'
+import { outcomeOf } from '@taskstream/task-processor'
 import type { TaskListener } from '@taskstream/task-processor'
 import { durationText } from './durations.ts'
 import { oneLine } from './plain-text.ts'
@@ -8,7 +9,14 @@ import { oneLine } from './plain-text.ts'
 const outcomes = ['succeeded', 'filtered', 'to be retried', 'suspended', 'failed', 'returned', 'lost'] as const
 type Outcome = (typeof outcomes)[number]
 
-const ends = { success: 'succeeded', filter: 'filtered', suspension: 'suspended', failure: 'failed' } as const
+const ends = {
+  success: 'succeeded',
+  filter: 'filtered',
+  suspension: 'suspended',
+  failure: 'failed',
+  retry: 'to be retried',
+  snooze: 'to be retried',
+} as const
 
 export class Progress {
   readonly listener: TaskListener
@@ -70,14 +78,10 @@ export class Progress {
 
   #ended(task: HeldTask, decision: TaskDecision | undefined): void {
     if (!decision) return
-    const { result, retryAfterMs, refunded } = decision
-    const { tries, maxTries = Infinity } = task
-    // Whatever the policy says, the database fails a task that has no tries left.
-    const again = retryAfterMs !== undefined && (tries < maxTries || refunded)
-    const outcome = again ? 'to be retried' : retryAfterMs === undefined ? ends[result] : 'failed'
-    const when = again ? ` in ${durationText(retryAfterMs)}` : ''
-    const [why = ''] = result === 'success' ? [] : (decision.toMessage()?.split('\n') ?? [])
-    this.#count(task, outcome, `${outcome}${when}, try ${tries}${why && `: ${why}`}`)
+    const outcome = ends[outcomeOf(task, decision)]
+    const when = outcome === 'to be retried' ? ` in ${durationText(decision.retryAfterMs!)}` : ''
+    const [why = ''] = outcome === 'succeeded' ? [] : (decision.toMessage()?.split('\n') ?? [])
+    this.#count(task, outcome, `${outcome}${when}, try ${task.tries}${why && `: ${why}`}`)
   }
 
   #all(tasks: readonly HeldTask[], outcome: Outcome): void {

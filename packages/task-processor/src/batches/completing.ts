@@ -1,7 +1,7 @@
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
 import type { BatchEnvironment } from './batch.ts'
-import { failed, isSingleStatement } from './decisions.ts'
+import { completedEvent, failed, isSingleStatement } from './decisions.ts'
 import { Condition } from '../core/listener.ts'
 import type { BatchEvent } from '../core/listener.ts'
 import type { Patience } from '../core/patience.ts'
@@ -114,7 +114,7 @@ export class Completing<Transaction> {
     const gone = this.#gone(lost)
     const event = this.#eventOf(decisions)
     const completion = { completed, lost: gone }
-    if (completed.length > 0 || gone.length > 0) listener.onComplete({ ...event, completion, decisions })
+    if (completed.length > 0 || gone.length > 0) listener.onComplete(completedEvent(event, completion, decisions))
     if (gone.length > 0) listener.onLost({ ...event, tasks: gone })
     return completion
   }

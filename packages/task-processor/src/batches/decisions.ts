@@ -1,5 +1,7 @@
 import { carriedDecision, invalid, isTaskError, TaskDecision, TaskError, taskToString } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
+import type { Completion, HeldTask } from '@taskstream/task-api'
+import type { BatchEvent, SafeListener } from '../core/listener.ts'
+import { countOutcomes } from '../core/outcomes.ts'
 import type { RetryPolicy } from '../core/retry-policy.ts'
 import type { Decisions } from '../core/task-handler.ts'
 
@@ -13,6 +15,15 @@ export function complement(tasks: readonly HeldTask[], decisions: Decisions): De
   if (decisions.size === tasks.length) return decisions
   const missing = TaskDecision.failure('The handler returned no decision for this task')
   return new Map(tasks.map((task) => [task, decisions.get(task) ?? missing]))
+}
+
+/** The event of a completion that was committed. */
+export function completedEvent(
+  event: BatchEvent,
+  completion: Completion,
+  decisions: Decisions,
+): Parameters<SafeListener['onComplete']>[0] {
+  return { ...event, completion, decisions, outcomes: countOutcomes(completion.completed, decisions) }
 }
 
 /** Makes the error for a handler that returns nothing, although it has neither completed its batch nor been aborted. */

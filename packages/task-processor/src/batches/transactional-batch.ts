@@ -2,7 +2,7 @@ import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask, PollOptions } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import type { Lift } from '../core/dispatcher.ts'
-import { checkDecisions, complement, decisionsMissing } from './decisions.ts'
+import { checkDecisions, complement, completedEvent, decisionsMissing } from './decisions.ts'
 import { completedAlready, Handling } from './handling.ts'
 import type { Decisions, HandlerContext } from '../core/task-handler.ts'
 
@@ -145,7 +145,7 @@ export class TransactionalBatch<Transaction> implements Batch {
     this.#completion = last.completion
     this.#returned = last.left
     // None is lost, as the completion was strict.
-    listener.onComplete({ ...last.handling.event, completion: last.completion, decisions: last.decisions })
+    listener.onComplete(completedEvent(last.handling.event, last.completion, last.decisions))
     if (last.left.length > 0) listener.onReturned({ ...last.handling.event, tasks: last.left })
     last.commit()
     await last.handled

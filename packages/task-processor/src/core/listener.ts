@@ -1,6 +1,7 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
 import type { Completion, HeldTask, TaskDecision } from '@taskstream/task-api'
+import type { Outcomes } from './outcomes.ts'
 
 /** What a node was doing when something went wrong. */
 export type Activity =
@@ -34,9 +35,16 @@ export interface TaskListener {
   onDispatched?(event: BatchEvent): void
   /** The batch is about to be completed. */
   onCallback?(event: BatchEvent): void
-  /** A completion was committed. `outcome` of each decision tells retries from suspensions. `tasks` has only part of the batch if the batch could not be written as a whole. */
+  /**
+   * A completion was committed. `outcomes` counts what has become of its tasks: a retry is no suspension, and of a task that has no tries left it is a
+   * failure. `tasks` has only part of the batch if the batch could not be written as a whole.
+   */
   onComplete?(
-    event: BatchEvent & { readonly completion: Completion; readonly decisions: ReadonlyMap<HeldTask, TaskDecision> },
+    event: BatchEvent & {
+      readonly completion: Completion
+      readonly decisions: ReadonlyMap<HeldTask, TaskDecision>
+      readonly outcomes: Outcomes
+    },
   ): void
   /** Tasks were no longer held when they were to be completed: the repository refused, and nothing was written for them. */
   onLost?(event: BatchEvent): void
