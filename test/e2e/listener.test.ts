@@ -20,6 +20,7 @@ const events = [
   'onRecovered',
   'onFatal',
   'onLeaseLost',
+  'onQuiet',
   'onBlocked',
 ] as const satisfies readonly (keyof TaskListener)[]
 

@@ -1,14 +1,22 @@
 /** A node tells the database what it is and how it fares, so that people can look at it. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
-import type { NodeInfo } from '@taskstream/task-api'
+import type { NodeInfo, NodeTopic } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
+import type { BatchHandler, TaskManager } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'
+import { Hearing } from '../../packages/task-processor/src/worker/hearing.ts'
+import { describeNode } from '../../packages/task-processor/src/worker/node-report.ts'
 import { canRun } from '../subject.ts'
-import type { Tasks } from '../subject.ts'
+import type { AnyTransaction, Tasks } from '../subject.ts'
 import { useNodeFixture } from './fixture.ts'
 
 const aDay = 86_400_000
 const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceIntervalMs: 10_000 }
+
+function managerOf(topic: string): TaskManager<AnyTransaction> {
+  const processing = { mode: 'leased', size: 100 }
+  return { topic, processing, concurrency: 2, batches: [], isActive: true } as unknown as TaskManager<AnyTransaction>
+}
 
 describe.skipIf(!canRun)('a node', () => {
   const fixture = useNodeFixture('reporting')
@@ -17,6 +25,9 @@ describe.skipIf(!canRun)('a node', () => {
     const all = await fixture.commit<readonly NodeInfo[]>((transaction) => tasks.nodes(transaction))
     return all.find((node) => node.owner === owner)
   }
+
+  const topicsOf = async (tasks: Tasks, owner: string): Promise<readonly NodeTopic[] | undefined> =>
+    (await infoOf(tasks, owner))?.report?.topics
 
   test('is shown with its topics while it runs, and as stopped afterwards', async () => {
     const { node, tasks } = fixture.clocked(patient)
@@ -58,9 +69,9 @@ describe.skipIf(!canRun)('a node', () => {
     expect(clock.monotonicMs() - from).toBeGreaterThan(20_000)
   })
 
-  test('tells what does not work, without the password of an address, until it works again', async () => {
+  test('tells at once what does not work, without the password of an address, and when it works again', async () => {
     let failing = true
-    const { node, tasks, pass } = fixture.clocked(patient, (own) => ({
+    const { clock, node, tasks, pass } = fixture.clocked(patient, (own) => ({
       ...own,
       poll: (...args: Parameters<Tasks['poll']>) => {
         if (failing) throw new TaskError('DATABASE_UNAVAILABLE', 'postgres://shop:se/cr@et@db-1/orders is gone')
@@ -71,9 +82,10 @@ describe.skipIf(!canRun)('a node', () => {
     node.process(fixture.topic, { idleMs: 1_000, handler: eachTask(() => {}) })
     await node.start()
     const told = async (): Promise<unknown> => {
-      pass(10_000)
-      return (await infoOf(tasks, node.owner))?.report?.topics[0]?.error ?? 'nothing'
+      pass(250)
+      return (await topicsOf(tasks, node.owner))?.[0]?.error ?? 'nothing'
     }
+    const from = clock.monotonicMs()
     await expect.poll(told).toMatchObject({
       activity: 'poll',
       code: 'DATABASE_UNAVAILABLE',
@@ -81,48 +93,73 @@ describe.skipIf(!canRun)('a node', () => {
     })
     failing = false
     await expect.poll(told).toBe('nothing')
+    // A poll that has failed comes again after ten seconds at most, and no regular report is due.
+    expect(clock.monotonicMs() - from).toBeLessThan(30_000)
   })
 
-  test('that is asked to be quiet finishes what it has and takes no more, until it is asked to go on', async () => {
-    const { node, tasks, pass } = fixture.clocked(patient)
+  test('shows a topic whose handler cannot be opened, until it is processed', async () => {
+    let isBroken = true
+    const { node, tasks, pass } = fixture.clocked({ ...patient, listener: { onFatal: () => {} } })
     await using _ = node
-    const gate = Promise.withResolvers<void>()
-    const handled: string[] = []
-    node.process(fixture.topic, {
-      size: 1,
-      concurrency: 1,
-      idleMs: 1_000,
-      handler: eachTask(async ({ identifier }) => {
-        handled.push(identifier)
-        if (identifier === 'a') await gate.promise
-      }),
-    })
-    await fixture.push('a')
-    await node.start()
-    await expect.poll(() => handled).toEqual(['a'])
-    await expect.poll(() => infoOf(tasks, node.owner)).toMatchObject({ report: { topics: [{ topic: fixture.topic }] } })
-    const quiet = (value: boolean): Promise<boolean> =>
-      fixture.commit<boolean>((transaction) => tasks.quiet(transaction, node.owner, value))
-    expect(await quiet(true)).toBe(true)
-    await fixture.push('b')
-    const { reported } = (await infoOf(tasks, node.owner))!
-    const isTold = async (): Promise<boolean> => {
-      pass(10_000)
-      return (await infoOf(tasks, node.owner))!.reported! > reported!
+    const open = (): { handle: BatchHandler<AnyTransaction> } => {
+      if (isBroken) throw new Error('no model at https://ann:secret@models/x')
+      return { handle: eachTask<AnyTransaction>(() => {}) }
     }
-    await expect.poll(isTold).toBe(true)
-    gate.resolve()
-    await expect.poll(() => fixture.states()).toEqual({ succeeded: 1, ready: 1 })
-    // The loop has had every chance to poll.
-    for (let chance = 0; chance < 5; chance++) expect(await isTold()).toBe(true)
-    expect(handled).toEqual(['a'])
-    await quiet(false)
-    await expect
-      .poll(async () => {
-        pass(10_000)
-        return handled
-      })
-      .toEqual(['a', 'b'])
+    const manager = node.process(fixture.topic, { idleMs: 1_000, handler: { open } })
+    node.process(`${fixture.topic}-other`, { idleMs: aDay, handler: eachTask(() => {}) })
+    await node.start()
+    const told = async (): Promise<unknown> => {
+      pass(1_000)
+      const all = await topicsOf(tasks, node.owner)
+      return all?.map(({ topic, error }) => [topic, error?.activity, error?.message])
+    }
+    await expect.poll(told).toEqual([
+      [fixture.topic, 'process', 'no model at https://…@models/x'],
+      [`${fixture.topic}-other`, undefined, undefined],
+    ])
+    isBroken = false
+    await manager.start()
+    await expect.poll(told).toEqual([
+      [fixture.topic, undefined, undefined],
+      [`${fixture.topic}-other`, undefined, undefined],
+    ])
+  })
+
+  test('tells of each of two hundred topics', async () => {
+    const { node, tasks } = fixture.clocked(patient)
+    await using _ = node
+    const names = Array.from({ length: 200 }, (_each, index) => `${fixture.topic}-${index}`)
+    for (const name of names) node.process(name, { idleMs: aDay, handler: eachTask(() => {}) })
+    await node.start()
+    await expect.poll(async () => (await topicsOf(tasks, node.owner))?.map(({ topic }) => topic)).toEqual(names)
+  })
+
+  test.each([
+    ['ten thousand short names', 10_000, 'mail', 1_000],
+    // Each character is six in JSON.
+    ['names that are as long as they may be', 1_000, '\u0001'.repeat(240), 100],
+  ])(
+    'has a report that is written whatever its topics are, and leaves out those that are well: %s',
+    async (_, count, name, least) => {
+      const tasks = fixture.subject.tasks()
+      const hearing = new Hearing(() => {})
+      const managers = Array.from({ length: count }, (_each, index) => managerOf(`${name}-${index}`))
+      hearing.onFatal({ topic: managers.at(-1)!.topic, error: new Error('x'.repeat(10_000)) })
+      const told = describeNode({ hearing, managers: () => managers, leaseMs: 10_000 })
+      await fixture.commit((transaction) => tasks.report(transaction, { ...told, host: 'h', pid: 1 }))
+      const { topics, omitted } = (await infoOf(tasks, tasks.owner))!.report!
+      expect(topics[0]).toMatchObject({ topic: managers.at(-1)!.topic, error: { activity: 'process' } })
+      expect(topics[1]).toMatchObject({ topic: managers[0]!.topic })
+      expect([topics.length + omitted!, topics.length >= least]).toEqual([count, true])
+    },
+  )
+
+  test('that is stopped as soon as it has started is shown as stopped, whichever report was first', async () => {
+    const { node, tasks } = fixture.clocked(patient)
+    node.process(fixture.topic, { idleMs: aDay, handler: eachTask(() => {}) })
+    await node.start()
+    await node.stop()
+    expect(await infoOf(tasks, node.owner)).toMatchObject({ life: 'stopped', report: { stopped: true, topics: [] } })
   })
 
   test('goes on if it cannot tell anything, and says so once', async () => {

@@ -117,7 +117,7 @@ describe.skipIf(!canRun)('a node in time', () => {
     }
     const { clock, node } = fixture.clocked(options, (tasks) => ({
       ...tasks,
-      // Its transactions would be counted too.
+      // Reports of the trouble would be counted too.
       report: undefined as never,
       purgeAttempts: (...given) => {
         isPurged = true

@@ -85,6 +85,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'conformance/doctor-rights': ({ leastPrivilege }) => leastPrivilege === true,
   'conformance/doctor-pooled': ({ pooled }) => pooled === true,
   'conformance/grants': ({ leastPrivilege }) => leastPrivilege === true,
+  // These tests start processes, which need a second connection.
+  'e2e/reporting-killed': ({ connections }) => connections > 1,
   // One of its tests runs in a process of its own, which needs a second connection.
   'e2e/without-notifier': ({ connections }) => connections > 1,
   'e2e/pooled': ({ pooled }) => pooled === true,

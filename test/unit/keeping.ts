@@ -75,7 +75,6 @@ export function keep(options: Partial<MaintenanceOptions<object>> = {}): Kept {
     keepAttemptsMs: 5 * aDay,
     refreshIntervalMs: undefined,
     leftovers,
-    tell: async () => {},
     takenAway: new TakenAway<object>({ repository, dispatcher, holders: () => [] }),
     onReady: (topics) => void ready.push(topics),
     retained: () => [],

@@ -19,8 +19,8 @@ describe('a listener', () => {
     for (const print of printing) process.on('warning', print)
   })
 
-  test('has thirteen events', () => {
-    expect(names).toHaveLength(13)
+  test('has fourteen events', () => {
+    expect(names).toHaveLength(14)
   })
 
   test('is one of several, which all get each event, and of which the first answers', () => {

@@ -1,75 +1,199 @@
-/** What a node tells of itself is small, true of now, and has no secret. */
-import { TaskDecision } from '@taskstream/task-api'
-import type { Execution, HeldTask, NodeReport, TaskRepository } from '@taskstream/task-api'
-import { expect, test } from 'vitest'
-import { Dispatcher } from '../../packages/task-processor/src/core/dispatcher.ts'
-import { safeListener } from '../../packages/task-processor/src/core/listener.ts'
-import { Hearing } from '../../packages/task-processor/src/worker/hearing.ts'
-import { Reporting } from '../../packages/task-processor/src/worker/reporting.ts'
-import type { ReportingOptions } from '../../packages/task-processor/src/worker/reporting.ts'
+/** When a process tells of itself: regularly, soon after news, one report at a time, and last of all that it has stopped. */
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
+import type { NodeReport } from '@taskstream/task-api'
+import { describe, expect, test } from 'vitest'
+import { Reporting } from '../../packages/task-processor/src/liveness/reporting.ts'
+import type { Told } from '../../packages/task-processor/src/liveness/reporting.ts'
+import { ringingClock } from './ringing-clock.ts'
+import type { RingingClock } from './ringing-clock.ts'
 
-const task = { topic: 'mail', sequence: 1, identifier: 'a' } as HeldTask
+const node: Told = { kind: 'node', leaseMs: 10_000, topics: [{ topic: 'mail' }] }
 
-function completed(hearing: Hearing, decision: TaskDecision): void {
-  hearing.onComplete({
-    topic: 'mail',
-    tasks: [task],
-    completion: { completed: [task], lost: [] },
-    decisions: new Map([[task, decision]]),
-  })
+interface Made {
+  readonly reporting: Reporting
+  readonly clock: RingingClock
+  /** When each report was sent, or that it was the last. */
+  readonly sent: unknown[]
+  readonly reports: NodeReport[]
+  readonly limits: (number | undefined)[]
+  readonly told: unknown[]
+  answer: () => boolean | Promise<boolean>
+  pass(ms: number): Promise<void>
 }
 
-test('a topic of which something is completed is in no trouble any more, whoever forgot to say so', () => {
-  const hearing = new Hearing()
-  for (const activity of ['poll', 'complete'] as const) {
-    hearing.onError({ activity, topic: 'mail', error: new Error('gone') })
-    expect(hearing.of('mail').error).toMatchObject({ activity, message: 'gone' })
-    completed(hearing, TaskDecision.failure())
-    expect(hearing.of('mail').error).toBeUndefined()
+function make(describeNode: () => Told = () => node): Made {
+  const clock = ringingClock()
+  const [sent, reports, limits, told]: [unknown[], NodeReport[], (number | undefined)[], unknown[]] = [[], [], [], []]
+  const settled = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn++) await turnOfEventLoop()
   }
-  expect(hearing.of('mail')).toEqual({ ended: 2, failed: 2 })
-  // The failure of a handler is no trouble of the node.
-  hearing.onError({ activity: 'handle', topic: 'mail', error: new Error('no') })
-  expect(hearing.of('mail').error).toBeUndefined()
-})
-
-test.each([
-  ['postgres://shop:secret@db/orders', 'postgres://…@db/orders'],
-  ['postgres://shop:se/cr@et@db/orders', 'postgres://…@db/orders'],
-  ['mysql://shop@db/orders is gone', 'mysql://…@db/orders is gone'],
-  ['no address', 'no address'],
-  ['x'.repeat(600), `${'x'.repeat(499)}…`],
-])('no password of an address is told: %s', (message, told) => {
-  const hearing = new Hearing()
-  hearing.onError({ activity: 'heartbeat', error: new Error(message) })
-  expect(hearing.trouble?.message).toBe(told)
-})
-
-test('a report of ten thousand topics is cut, and never refused for its length', async () => {
-  const told: NodeReport[] = []
-  const repository = {
-    report: async (_transaction: object, report: NodeReport) => (told.push(report), { quiet: false }),
-    limitStatements: async () => {},
-  } as unknown as TaskRepository<object, Execution>
-  const managers = Array.from({ length: 10_000 }, (_, index) => ({
-    topic: `${index}`.padStart(250, 't'),
-    isActive: true,
-    processing: { mode: 'leased', size: 100 },
-    concurrency: 2,
-    batches: [],
-  }))
-  const reporting = new Reporting<object>({
-    repository,
-    dispatcher: new Dispatcher<object>({ repository, transactions: async (work) => work({}), statementTimeoutMs: 60_000 }),
-    listener: safeListener({}),
-    hearing: new Hearing(),
-    leaseMs: 30_000,
-    clock: { monotonicMs: () => 0 },
-    managers: () => managers as unknown as ReturnType<ReportingOptions<object>['managers']>,
-    onResumed: () => {},
+  const reporting = new Reporting({
+    send: async (report, atMostMs) => {
+      sent.push(report.stopped ? 'stopped' : clock.monotonicMs())
+      reports.push(report)
+      limits.push(atMostMs)
+      return { quiet: await made.answer() }
+    },
+    clock,
+    condition: { failed: (error) => void told.push(error), worked: () => void told.push('worked') },
+    describe: describeNode,
+    onTurn: () => void told.push('turn'),
+    onQuiet: (quiet) => void told.push(quiet ? 'quiet' : 'loud'),
   })
-  await reporting.begin()
-  expect(told).toHaveLength(1)
-  expect(told[0]!.topics.length).toBeGreaterThan(100)
-  expect(JSON.stringify(told[0]!.topics).length).toBeLessThan(262_144)
+  const pass = async (ms: number): Promise<void> => {
+    await settled()
+    clock.pass(ms)
+    await settled()
+  }
+  const made: Made = { reporting, clock, sent, reports, limits, told, answer: () => false, pass }
+  return made
+}
+
+describe('a process', () => {
+  test('tells of itself at its start, then every half a minute, and at its stop that it has stopped', async () => {
+    const { reporting, sent, reports, limits, pass, clock } = make()
+    reporting.begin()
+    expect(sent).toEqual([0])
+    await pass(29_999)
+    expect(sent).toEqual([0])
+    await pass(1)
+    await pass(30_000)
+    expect(sent).toEqual([0, 30_000, 60_000])
+    await reporting.stop()
+    await pass(120_000)
+    expect(sent).toEqual([0, 30_000, 60_000, 'stopped'])
+    expect(reports[0]).toEqual({ ...node, host: expect.any(String), pid: process.pid })
+    expect(reports[3]).toEqual({ ...reports[0], topics: [], stopped: true })
+    expect(limits).toEqual([undefined, undefined, undefined, 5_000])
+    expect(clock.monotonicMs()).toBe(180_000)
+  })
+
+  test('tells news at once, but not within two seconds after another report, and several together', async () => {
+    const { reporting, sent, pass } = make()
+    reporting.begin()
+    await pass(5_000)
+    reporting.changed()
+    reporting.changed()
+    await pass(0)
+    expect(sent).toEqual([0, 5_000])
+    await pass(500)
+    reporting.changed()
+    await pass(1_499)
+    reporting.changed()
+    expect(sent).toEqual([0, 5_000])
+    await pass(1)
+    expect(sent).toEqual([0, 5_000, 7_000])
+    // What is regular stays so.
+    await pass(23_000)
+    expect(sent).toEqual([0, 5_000, 7_000, 30_000])
+  })
+
+  test('has one report written at a time, and news that come meanwhile are in the next', async () => {
+    const made = make()
+    const gate = Promise.withResolvers<boolean>()
+    made.answer = () => gate.promise
+    made.reporting.begin()
+    made.reporting.changed()
+    await made.pass(65_000)
+    expect(made.sent).toEqual([0])
+    gate.resolve(false)
+    await made.pass(0)
+    expect(made.sent).toEqual([0, 65_000])
+    await made.pass(20_000)
+    expect(made.sent).toEqual([0, 65_000])
+    await made.pass(5_000)
+    expect(made.sent).toEqual([0, 65_000, 90_000])
+  })
+
+  test('that stops waits for a report under way, so that the last one is the last', async () => {
+    const made = make()
+    const gate = Promise.withResolvers<boolean>()
+    made.answer = () => gate.promise
+    made.reporting.begin()
+    const stopped = made.reporting.stop()
+    await made.pass(2_000)
+    expect(made.sent).toEqual([0])
+    gate.resolve(false)
+    await stopped
+    expect([made.sent, made.limits]).toEqual([
+      [0, 'stopped'],
+      [undefined, 3_000],
+    ])
+  })
+
+  test('that stops waits no more than five seconds, and then tells nothing', async () => {
+    const made = make()
+    made.answer = () => new Promise<boolean>(() => {})
+    made.reporting.begin()
+    let isStopped = false
+    void made.reporting.stop().then(() => (isStopped = true))
+    await made.pass(4_999)
+    expect(isStopped).toBe(false)
+    await made.pass(1)
+    expect([isStopped, made.sent]).toEqual([true, [0]])
+  })
+
+  test('goes on after a report that failed, whatever has thrown, and stays as quiet as it was', async () => {
+    const broken = new Error('of a manager')
+    let isBroken = false
+    const made = make(() => {
+      if (isBroken) throw broken
+      return node
+    })
+    made.answer = () => true
+    made.reporting.begin()
+    await made.pass(0)
+    expect([made.reporting.isQuiet, made.told]).toEqual([true, ['worked', 'quiet']])
+    const gone = new Error('gone')
+    made.answer = () => Promise.reject(gone)
+    await made.pass(30_000)
+    isBroken = true
+    await made.pass(30_000)
+    expect([made.reporting.isQuiet, made.told.slice(2)]).toEqual([true, ['turn', gone, broken, 'turn']])
+    isBroken = false
+    made.answer = () => false
+    await made.pass(30_000)
+    expect([made.reporting.isQuiet, made.told.slice(6)]).toEqual([false, ['turn', 'worked', 'loud']])
+    made.answer = () => Promise.reject(gone)
+    await made.reporting.stop()
+    expect(made.sent).toEqual([0, 30_000, 90_000, 'stopped'])
+  })
+
+  test('says once that it is asked to be quiet, and counts anew after each regular report alone', async () => {
+    const made = make()
+    made.answer = () => true
+    made.reporting.begin()
+    await made.pass(10_000)
+    made.reporting.changed()
+    await made.pass(0)
+    await made.pass(20_000)
+    expect(made.told).toEqual(['worked', 'quiet', 'worked', 'turn', 'worked'])
+  })
+
+  test('that never began, has stopped, or has nobody to tell, tells nothing', async () => {
+    const made = make()
+    made.reporting.changed()
+    await made.reporting.stop()
+    await made.pass(30_000)
+    expect(made.sent).toEqual([])
+    made.reporting.begin()
+    made.reporting.changed()
+    await made.reporting.stop()
+    made.reporting.changed()
+    await made.reporting.stop()
+    await made.pass(60_000)
+    expect(made.sent).toEqual([30_000, 'stopped'])
+    const clock = ringingClock()
+    const mute = new Reporting({
+      send: undefined,
+      clock,
+      condition: { failed: () => expect.unreachable(), worked: () => {} },
+      describe: () => expect.unreachable(),
+      onQuiet: () => {},
+    })
+    mute.begin()
+    mute.changed()
+    await mute.stop()
+    expect(clock.pauses).toEqual([])
+  })
 })

@@ -39,6 +39,8 @@ export interface NodeReport {
   /** After how long a silence the process counts as dead, in milliseconds. */
   readonly leaseMs: number
   readonly topics: readonly NodeTopic[]
+  /** How many topics `topics` leaves out, as they are too many for a report. Those with an error are the last to be left out. */
+  readonly omitted?: number
   /** What does not work in the whole process, such as its heartbeat. */
   readonly error?: NodeTrouble
   /** For how long the event loop stood still at most in the last minute, in milliseconds. */

@@ -23,6 +23,12 @@ export const consoleListener: TaskListener = {
     console.error(`taskstream: ${namesOf(at ? [at] : tasks)}: its handler has not let go after ${heldMs} ms`),
   onLeaseLost: ({ leaseMs }) =>
     console.error(`taskstream: no heartbeat came through for ${leaseMs} ms: other processes may take the tasks of this one`),
+  onQuiet: ({ quiet }) =>
+    console.error(
+      quiet
+        ? 'taskstream: this process was asked to take no more tasks: it finishes what it has'
+        : 'taskstream: this process was asked to take tasks again',
+    ),
   onFatal: ({ topic, error }) => console.error(`taskstream: ${topic} is not processed: ${text(error)}`),
 }
 

@@ -45,6 +45,8 @@ export class Progress {
       },
       onRecovered: ({ activity, topic }) => this.#trouble(`${[topic, activity].filter(Boolean).join(', ')}: works again`),
       onFatal: ({ topic, error }) => this.#trouble(`${topic} is not processed: ${textOf(error)}`),
+      onQuiet: ({ quiet }) =>
+        this.#trouble(quiet ? 'asked to take no more tasks: what is at work is finished' : 'asked to take tasks again'),
       onLeaseLost: ({ leaseMs }) =>
         this.#trouble(`no heartbeat came through for ${durationText(leaseMs)}: others may take the tasks of this worker`),
     }

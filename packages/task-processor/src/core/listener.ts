@@ -78,6 +78,11 @@ export interface TaskListener {
   onFatal?(event: { readonly topic: string; readonly error: unknown }): void
   /** No heartbeat has come through during a whole lease, so others may take the tasks. Handlers are aborted. */
   onLeaseLost?(event: { readonly leaseMs: number }): void
+  /**
+   * Somebody has asked this process to take no more tasks (`repository.quiet`), or to take tasks again. What it holds it finishes. It learns so when it
+   * reports, within half a minute.
+   */
+  onQuiet?(event: { readonly quiet: boolean }): void
   /** The event loop stood still for `blockedMs`. `batches` were being handled; `at` is the task whose handler was called last. */
   onBlocked?(event: { readonly blockedMs: number; readonly batches: readonly (BatchEvent & { readonly at?: HeldTask })[] }): void
 }
@@ -115,8 +120,23 @@ export function safeListener(...listeners: readonly TaskListener[]): SafeListene
     onRecovered: safe('onRecovered'),
     onFatal: safe('onFatal'),
     onLeaseLost: safe('onLeaseLost'),
+    onQuiet: safe('onQuiet'),
     onBlocked: safe('onBlocked'),
   }
+}
+
+/** A listener of which a part of the node hears too. The part throws nothing, answers nothing, and counts as nobody who would see a fatal error. */
+export function overheard(listener: SafeListener, part: TaskListener): SafeListener {
+  const all: Record<string, (event: never) => unknown> = { ...listener }
+  for (const [name, hear] of Object.entries(part) as [keyof TaskListener, (event: never) => void][]) {
+    const tellOthers = all[name]
+    if (!tellOthers) continue
+    all[name] = (event) => {
+      hear(event)
+      return tellOthers(event)
+    }
+  }
+  return all as unknown as SafeListener
 }
 
 function tell(listener: TaskListener, name: keyof TaskListener, event: unknown): unknown {

@@ -1,52 +1,55 @@
 /** What a node's own events say about how it fares. It adds a few additions to a batch, and nothing to a task. */
-import { cutText, isTaskError } from '@taskstream/task-api'
 import type { NodeTopic, NodeTrouble } from '@taskstream/task-api'
 import type { Activity, TaskListener } from '../core/listener.ts'
+import { toTrouble } from '../liveness/trouble.ts'
 
-/** Activities that say when they work again. */
+/** Activities that are over once they say so. Others are about single tasks, which their attempts tell of. */
 const watched: ReadonlySet<Activity> = new Set<Activity>(['poll', 'heartbeat', 'maintenance', 'complete', 'listen', 'activation'])
 
-const messageLength = 500
+/** What does not work of a topic that is not processed, or no longer. */
+const processing = 'process'
 
-/** Between two reports. */
+/** Between two regular reports. */
 interface Counts {
   ended: number
   failed: number
 }
 
 export class Hearing implements TaskListener {
-  readonly #troubles: Map<string, NodeTrouble & { readonly topic?: string }> = new Map()
+  /** By topic, and then by activity. What concerns the whole node has no topic. */
+  readonly #troubles: Map<string | undefined, Map<string, NodeTrouble>> = new Map()
+  readonly #onNews: () => void
   #counts: Map<string, Counts> = new Map()
   #before: Map<string, Counts> = new Map()
   #blockedMs = 0
   #blockedBefore = 0
-  #changes = 0
 
-  onComplete: NonNullable<TaskListener['onComplete']> = ({ topic, tasks, decisions }) => {
+  /** @param onNews called when something has begun to fail, or works again */
+  constructor(onNews: () => void) {
+    this.#onNews = onNews
+  }
+
+  onStart: NonNullable<TaskListener['onStart']> = ({ topic }) => this.#polled(topic)
+
+  onEmpty: NonNullable<TaskListener['onEmpty']> = ({ topic }) => this.#polled(topic)
+
+  onComplete: NonNullable<TaskListener['onComplete']> = ({ topic, completion, outcomes }) => {
     let counts = this.#counts.get(topic)
     if (!counts) this.#counts.set(topic, (counts = { ended: 0, failed: 0 }))
-    counts.ended += tasks.length
-    for (const task of tasks) if (decisions.get(task)?.isRecorded) counts.failed++
-    // What is completed was polled, too. Not every error says when it is over: a task that cannot be written leaves its neighbours alone.
-    if (this.#troubles.size > 0) for (const activity of ['poll', 'complete'] as const) this.#forget(keyOf(activity, topic))
+    counts.ended += completion.completed.length
+    counts.failed += outcomes.failure + outcomes.retry
+    // Batches fail to be written each by itself, and one that is given up does not say that others were written.
+    if (this.#troubles.size > 0) this.#forget(topic, 'complete')
   }
 
-  onError: NonNullable<TaskListener['onError']> = ({ activity, topic, error }) => {
-    const key = keyOf(activity, topic)
-    if (!watched.has(activity) || this.#troubles.has(key)) return
-    this.#changes++
-    this.#troubles.set(key, {
-      activity,
-      message: withoutPassword(error instanceof Error ? error.message : String(error)),
-      since: new Date(),
-      ...(isTaskError(error) && { code: error.code }),
-      ...(topic !== undefined && { topic }),
-    })
+  onError: NonNullable<TaskListener['onError']> = ({ activity, topic, tasks, error }) => {
+    // A task that cannot be written as decided says so itself.
+    if (watched.has(activity) && tasks === undefined) this.#note(activity, topic, error)
   }
 
-  onRecovered: NonNullable<TaskListener['onRecovered']> = ({ activity, topic }) => {
-    this.#forget(keyOf(activity, topic))
-  }
+  onRecovered: NonNullable<TaskListener['onRecovered']> = ({ activity, topic }) => this.#forget(topic, activity)
+
+  onFatal: NonNullable<TaskListener['onFatal']> = ({ topic, error }) => this.#note(processing, topic, error)
 
   onBlocked: NonNullable<TaskListener['onBlocked']> = ({ blockedMs }) => {
     this.#blockedMs = Math.max(this.#blockedMs, Math.round(blockedMs))
@@ -60,11 +63,6 @@ export class Hearing implements TaskListener {
     this.#blockedMs = 0
   }
 
-  /** How often something has begun to fail, or has worked again. */
-  get changes(): number {
-    return this.#changes
-  }
-
   get blockedMs(): number {
     return Math.max(this.#blockedMs, this.#blockedBefore)
   }
@@ -74,33 +72,38 @@ export class Hearing implements TaskListener {
     return this.#troubleOf(undefined)
   }
 
-  of(topic: string): Pick<NodeTopic, 'ended' | 'failed' | 'error'> {
+  /** @param isPolled whether the topic is polled. Nobody knows whether what has failed in polls before would fail again */
+  of(topic: string, isPolled: boolean): Pick<NodeTopic, 'ended' | 'failed' | 'error'> {
     const sum = (what: keyof Counts): number => (this.#counts.get(topic)?.[what] ?? 0) + (this.#before.get(topic)?.[what] ?? 0)
-    const error = this.#troubleOf(topic)
+    const lasting = this.#troubles.get(topic)?.get(processing) ?? this.#troubles.get(topic)?.get('activation')
+    const error = isPolled ? this.#troubleOf(topic) : lasting
     return { ended: sum('ended'), failed: sum('failed'), ...(error && { error }) }
   }
 
-  #forget(key: string): void {
-    if (this.#troubles.delete(key)) this.#changes++
+  /** A poll has come back. Not every error of a poll or of a start says when it is over. */
+  #polled(topic: string): void {
+    if (this.#troubles.size > 0) this.#forget(topic, 'poll', processing, 'activation')
   }
 
-  #troubleOf(where: string | undefined): NodeTrouble | undefined {
-    for (const { topic, ...trouble } of this.#troubles.values()) if (topic === where) return trouble
-    return undefined
+  #note(activity: string, topic: string | undefined, error: unknown): void {
+    const troubles = this.#troubles.get(topic) ?? new Map<string, NodeTrouble>()
+    if (troubles.has(activity)) return
+    this.#troubles.set(topic, troubles.set(activity, toTrouble(activity, error)))
+    this.#onNews()
   }
-}
 
-function keyOf(activity: Activity, topic: string | undefined): string {
-  return JSON.stringify([activity, topic])
-}
+  #forget(topic: string | undefined, ...activities: readonly string[]): void {
+    const troubles = this.#troubles.get(topic)
+    if (!troubles) return
+    const before = troubles.size
+    for (const activity of activities) troubles.delete(activity)
+    if (troubles.size === before) return
+    if (troubles.size === 0) this.#troubles.delete(topic)
+    this.#onNews()
+  }
 
-/** The text of a driver's error may have an address in it, and a password may have any character but a space. */
-function withoutPassword(message: string): string {
-  return cutText(
-    message
-      .replaceAll(/:\/\/\S*@/g, '://…@')
-      .toWellFormed()
-      .replaceAll('\0', '\uFFFD'),
-    messageLength,
-  )
+  /** What has failed for the longest. */
+  #troubleOf(topic: string | undefined): NodeTrouble | undefined {
+    return this.#troubles.get(topic)?.values().next().value
+  }
 }

@@ -35,8 +35,6 @@ export interface MaintenanceOptions<Transaction> {
   readonly refreshIntervalMs: number | undefined
   readonly leftovers: Leftovers<Transaction>
   readonly takenAway: TakenAway<Transaction>
-  /** Tells of the node. Never rejects. */
-  readonly tell: () => Promise<void>
   /** Called with the topics that have tasks ready again. */
   readonly onReady: (topics: readonly string[]) => void
   /** What keeps the limits of the topics. */
@@ -90,7 +88,7 @@ export class Maintenance<Transaction> {
   }
 
   async #run(): Promise<void> {
-    const { repository, dispatcher, leaseMs, expireTo, leftovers, takenAway, tell, onReady } = this.#options
+    const { repository, dispatcher, leaseMs, expireTo, leftovers, takenAway, onReady } = this.#options
     try {
       await leftovers.tidy()
       await takenAway.look()
@@ -112,8 +110,6 @@ export class Maintenance<Transaction> {
     } catch (error) {
       this.#condition.failed(error)
     }
-    // What follows must not wait for it.
-    if (!this.#stopped) await tell()
   }
 
   /** Tells the loops which limits their topics have, as others may have changed them. */

@@ -1,16 +1,17 @@
-import type { TaskError } from '@taskstream/task-api'
+import type { Execution, TaskError, TaskNodes } from '@taskstream/task-api'
 import { Activations } from './activations.ts'
 import { Leftovers } from '../batches/leftovers.ts'
 import { Dispatcher } from '../core/dispatcher.ts'
-import { safeListener } from '../core/listener.ts'
+import { Condition, overheard, safeListener } from '../core/listener.ts'
 import type { SafeListener } from '../core/listener.ts'
 import { Presence } from '../liveness/presence.ts'
+import { Reporting } from '../liveness/reporting.ts'
 import { Submitter } from '../submit/submit.ts'
 import { Maintenance } from './maintenance.ts'
 import { checkNodeOptions, checkParts } from './node-options.ts'
 import type { NodeSettings, TaskNodeOptions } from './node-options.ts'
 import { Hearing } from './hearing.ts'
-import { Reporting } from './reporting.ts'
+import { describeNode } from './node-report.ts'
 import { TakenAway } from './taken-away.ts'
 import type { TaskManager } from './task-manager.ts'
 
@@ -33,7 +34,7 @@ export interface NodeParts<Transaction> {
   readonly maintenance: Maintenance<Transaction>
   readonly activations: Activations<Transaction>
   readonly submitter: Submitter<Transaction>
-  readonly reporting: Reporting<Transaction>
+  readonly reporting: Reporting
 }
 
 /** @throws TaskError ARGUMENT_INVALID */
@@ -55,11 +56,30 @@ export function makeNodeParts<Transaction>(
     refreshIntervalMs,
   } = settings
   const dispatcher = new Dispatcher({ repository, transactions: options.transactions, statementTimeoutMs })
-  const hearing = new Hearing()
-  const listener = safeListener(...[given].flat(), hearing)
+  const hearing = new Hearing(() => reporting.changed())
+  const listener = overheard(safeListener(...[given].flat()), hearing)
   const shared = { repository, clock, leaseMs, dispatcher, listener }
   const leftovers = new Leftovers(shared)
-  const reporting = new Reporting({ ...shared, hearing, managers, onResumed: wake })
+  const reporting = new Reporting({
+    // A repository of a test may keep no reports.
+    send: isReportable(repository)
+      ? (report, atMostMs = statementTimeoutMs) =>
+          dispatcher.once<{ readonly quiet: boolean }>((transaction) => repository.report(transaction, report), {
+            // Its statements may be committed one by one, which saves two round trips.
+            single: true,
+            statementTimeoutMs: Math.min(atMostMs, statementTimeoutMs),
+          })
+      : undefined,
+    clock,
+    condition: new Condition(listener, 'report'),
+    describe: () => describeNode({ hearing, managers, leaseMs }),
+    onTurn: () => hearing.turn(),
+    onQuiet: (quiet) => {
+      listener.onQuiet({ quiet })
+      // Loops that were at rest poll again.
+      if (!quiet) wake()
+    },
+  })
   const activations = new Activations({ ...shared, intervalMs: maintenanceIntervalMs, managers })
   return {
     settings,
@@ -84,7 +104,6 @@ export function makeNodeParts<Transaction>(
     maintenance: new Maintenance({
       ...shared,
       leftovers,
-      tell: () => reporting.tell(),
       takenAway: new TakenAway({ repository, dispatcher, holders: managers }),
       intervalMs: maintenanceIntervalMs,
       expireTo,
@@ -95,4 +114,8 @@ export function makeNodeParts<Transaction>(
       retained: () => Array.from(managers(), ({ topic, processing }) => ({ topic, retainMs: processing.retainMs })),
     }),
   }
+}
+
+function isReportable<Transaction>(repository: Partial<TaskNodes<Transaction, Execution>>): boolean {
+  return typeof repository.report === 'function'
 }

@@ -199,7 +199,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       batches: () => this.#batches(),
     })
     activations.start()
-    void this.#parts.reporting.begin()
+    this.#parts.reporting.begin()
     return log
   }
 
@@ -273,7 +273,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     this.#unwatch?.()
     // An owner that was removed counts as dead, so others take its remaining tasks at once.
     const leave = (): Promise<void> => presence.leave(inTime, (error) => listener.onError({ activity: 'heartbeat', error }))
-    if (isStarted) await inTime(this.#parts.reporting.tell(true))
+    if (isStarted) await inTime(this.#parts.reporting.stop())
     if (!isNew) await leave()
     if (isStarted || !starting) dispatcher.close(waitsNoLonger())
     else {
