@@ -35,7 +35,9 @@ describe.skipIf(!canRun)('a scheduler', () => {
       onFired: ({ timer }: { timer: { id: string } }) => void told.push(`${timer.id} fired`),
       onError: (_: unknown, timer?: { id: string }) => void told.push(`${timer?.id} failed`),
     }
-    scheduler = new PeriodicScheduler<AnyTransaction>({ repository: fixture.tasks, transactions, clock, listener, ...options })
+    // Its reports would pause by the same clock, and fail where it cannot look.
+    const repository = { ...fixture.tasks, report: undefined as never }
+    scheduler = new PeriodicScheduler<AnyTransaction>({ repository, transactions, clock, listener, ...options })
     await scheduler.start()
     return scheduler
   }

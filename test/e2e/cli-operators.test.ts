@@ -54,6 +54,18 @@ describe.skipIf(!canRun)('an operator in an incident', () => {
     })
   })
 
+  test('sees who fires timers, and means a node by the beginning of its name, not the scheduler beside it', async () => {
+    const worker = await ownerOf('timed')
+    const report = { kind: 'scheduler', host: 'h', pid: 1, leaseMs: 90_000, topics: [] } as const
+    await fixture.commit((transaction) => worker.report(transaction, report))
+    const [, line = ''] = /^(.*\/timers .*)$/m.exec((await ask('nodes')).out) ?? []
+    expect(line).toMatch(/living .*\(timers\)/)
+    expect(await json('nodes', 'worker-timed')).toMatchObject({ owner: worker.owner, report: { kind: 'node' } })
+    expect(await json('nodes', `${worker.owner}/timers`)).toMatchObject({ report: { kind: 'scheduler' } })
+    expect(await ask('node', 'quiet', `${worker.owner}/ti`)).toMatchObject({ code: 0 })
+    expect(await json('nodes', `${worker.owner}/timers`)).toMatchObject({ quiet: true })
+  })
+
   test('finds the task that poisons an identifier, and goes on', async () => {
     await fixture.nextTopic({ condition: 'singular-by-identifier-suspend-on-failure' })
     const worker = await ownerOf('2')

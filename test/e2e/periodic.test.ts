@@ -122,10 +122,12 @@ describe.skipIf(!canRun)('a periodic scheduler', () => {
   test('is told of a change, and does not sleep on', async () => {
     // Nothing to do: it sleeps until it looks again, in ten seconds.
     const scheduler = await start()
-    await expect.poll(() => clock.pauses).toEqual([10_000])
+    // The longer pause is that of its reports.
+    const sleeps = (): readonly number[] => clock.pauses.filter((ms) => ms !== 30_000)
+    await expect.poll(sleeps).toEqual([10_000])
     await fixture.commit((transaction) => timers.schedule(transaction, often('tick')))
     scheduler.notify()
-    await expect.poll(() => clock.pauses).toEqual([10_000, expect.toSatisfy((ms) => ms <= 1_000)])
+    await expect.poll(sleeps).toEqual([10_000, expect.toSatisfy((ms) => ms <= 1_000)])
     clock.advance(1_000)
     await expect.poll(async () => (await submitted('tick')).length).toBeGreaterThan(0)
   })

@@ -36,7 +36,7 @@ export interface NodeReport {
   readonly kind: NodeKind
   readonly host: string
   readonly pid: number
-  /** After how long a silence the process counts as dead, in milliseconds. */
+  /** After how long a silence the process counts as dead, in milliseconds: of heartbeats, or of reports for a scheduler. */
   readonly leaseMs: number
   readonly topics: readonly NodeTopic[]
   /** How many topics `topics` leaves out, as they are too many for a report. Those with an error are the last to be left out. */
@@ -54,15 +54,18 @@ export interface NodeReport {
  * - `silent`: a heartbeat is missing, and the lease has not run out
  * - `dead`: the lease has run out, and the process has not said that it stops
  * - `stopped`: the process has said that it stops
+ *
+ * A scheduler has no heartbeat, as it holds no tasks. It lives by its reports.
  */
 export type NodeLife = 'living' | 'silent' | 'dead' | 'stopped'
 
 /** A process as the database knows it. Instants are by the database's clock. */
 export interface NodeInfo {
+  /** The owner of a node's tasks. That of a scheduler ends with `/timers`: it may have the repository of a node. */
   readonly owner: string
   readonly name: string
   readonly life: NodeLife
-  /** Undefined once the owner is no longer registered. */
+  /** Undefined once the owner is no longer registered, and for a scheduler. */
   readonly heartbeat?: Date
   /** What the process has told last, and when. Undefined for a process of a release that tells nothing. */
   readonly report?: NodeReport
@@ -98,7 +101,7 @@ export interface TaskNodes<Transaction, E extends Execution = 'async'> {
    */
   nodes(transaction: Transaction, options?: NodesOptions): Outcome<E, readonly NodeInfo[]>
   /**
-   * Asks a process to take no more tasks, or to take tasks again. It does so when it reports next, within half a minute. What it holds it
+   * Asks a process to take no more tasks, or a scheduler to fire no timers, or to go on. It does so when it reports next, within half a minute. What it holds it
    * finishes.
    *
    * @returns whether there is such a process that reports

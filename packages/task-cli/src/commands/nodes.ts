@@ -54,7 +54,10 @@ async function read(database: NamedDatabase, withinMs: number): Promise<readonly
 /** @throws CommandError missing, unless one process is meant */
 async function find(database: NamedDatabase, owner: string): Promise<NodeInfo> {
   const all = await read(database, 7 * 86_400_000)
-  const found = all.filter((node) => node.owner === owner || node.owner.startsWith(owner))
+  const found = all.filter((node) => node.owner === owner)
+  // A scheduler has a name that begins as that of its node.
+  if (found.length === 0) found.push(...all.filter((node) => node.owner.startsWith(owner) && node.report?.kind !== 'scheduler'))
+  if (found.length === 0) found.push(...all.filter((node) => node.owner.startsWith(owner)))
   const [node] = found
   if (!node) throw new CommandError('missing', `no process ${owner} in ${database.place} (list them: taskstream nodes)`)
   const living = found.filter(({ life }) => life === 'living' || life === 'silent')
@@ -71,7 +74,7 @@ const columns: readonly Column<NodeInfo>[] = [
   { name: 'state', rank: 0, kind: 'word', value: ({ life, quiet }) => (quiet && life !== 'stopped' ? `${life}, quiet` : life) },
   { name: 'release', rank: 1, kind: 'text', value: ({ release }) => release },
   { name: 'heartbeat', rank: 2, kind: 'instant', value: ({ heartbeat }) => heartbeat },
-  { name: 'topics', rank: 2, kind: 'text', value: ({ report }) => report?.topics.map(({ topic }) => topic).join(' ') },
+  { name: 'topics', rank: 2, kind: 'text', value: topicsOf },
   { name: 'busy', rank: 3, kind: 'text', value: busyOf },
   { name: 'ended 1 min', rank: 4, kind: 'number', value: ({ report }) => sum(report?.topics.map(({ ended }) => ended)) },
   { name: 'failed', rank: 4, kind: 'number', value: ({ report }) => sum(report?.topics.map(({ failed }) => failed)) },
@@ -86,6 +89,12 @@ const heldColumns: readonly Column<HeldInfo>[] = [
   { name: 'held for', rank: 1, kind: 'instant', value: ({ started }) => started },
   { name: 'attempt', rank: 2, kind: 'number', value: ({ attempt }) => attempt },
 ]
+
+function topicsOf({ report }: NodeInfo): string | undefined {
+  if (report?.kind === 'scheduler') return '(timers)'
+  const names = report?.topics.map(({ topic }) => topic).join(' ')
+  return report?.omitted ? `${names} and ${report.omitted} more` : names
+}
 
 function busyOf({ report }: NodeInfo): string | undefined {
   if (!report || report.topics.length === 0) return undefined

@@ -120,7 +120,7 @@ function* ofTopics({ topics, activations, nodes, nowMs }: Seen): Generator<Atten
       continue
     }
     const processed = nodes.some((node) => isLiving(node) && node.report?.topics.some((each) => each.topic === topic))
-    const unknown = nodes.some((node) => isLiving(node) && !node.report)
+    const unknown = nodes.some((node) => isLiving(node) && (!node.report || (node.report.omitted ?? 0) > 0))
     if (!processed && !unknown && oldestReadyMs > nobodyProcessesMs.warn) {
       const severity = oldestReadyMs > nobodyProcessesMs.crit ? 'crit' : 'warn'
       const left = nodes.find((node) => node.report?.topics.some((each) => each.topic === topic))

@@ -38,8 +38,8 @@ export async function changes({
 }
 
 function* ofNodes(nodes: readonly NodeInfo[]): Generator<Change> {
-  for (const { name, release, started, reported, life } of nodes) {
-    const of = `${name}${release === undefined ? '' : `, release ${release}`}`
+  for (const { name, release, started, reported, life, report } of nodes) {
+    const of = `${report?.kind === 'scheduler' ? `the scheduler of ${name}` : name}${release === undefined ? '' : `, release ${release}`}`
     if (started) yield { at: started, kind: 'release', text: `${of}, has started` }
     if (life === 'stopped' && reported) yield { at: reported, kind: 'stopped', text: `${of}, has stopped` }
   }

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { NodeReport } from '@taskstream/task-api'
+import type { Execution, NodeReport, TaskNodes } from '@taskstream/task-api'
 import { every, within } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Condition } from '../core/listener.ts'
@@ -11,6 +11,11 @@ const newsAfterMs = 2_000
 
 /** How long the last report may take, as a stop has more to do in its time. */
 const lastMs = 5_000
+
+/** Whether a repository keeps reports. One of a test, or of an adapter of one's own, may keep none. */
+export function keepsReports<Transaction, E extends Execution>(repository: Partial<TaskNodes<Transaction, E>>): boolean {
+  return typeof repository.report === 'function'
+}
 
 /** What a process says of itself. The rest of a report is the same for every process. */
 export type Told = Omit<NodeReport, 'host' | 'pid' | 'stopped'>
@@ -88,7 +93,12 @@ export class Reporting {
     if (this.#telling) await within(clock, lastMs, this.#telling)
     // A report that is written after the last one would bring the process back to life.
     if (this.#telling) return
-    await this.#send(() => ({ ...describe(), topics: [], stopped: true }), Math.max(1, endMs - clock.monotonicMs()))
+    const atMostMs = Math.max(1, endMs - clock.monotonicMs())
+    await within(
+      clock,
+      atMostMs,
+      this.#send(() => ({ ...describe(), topics: [], stopped: true }), atMostMs),
+    )
   }
 
   #tell(): void {

@@ -1,11 +1,11 @@
-import type { Execution, TaskError, TaskNodes } from '@taskstream/task-api'
+import type { TaskError } from '@taskstream/task-api'
 import { Activations } from './activations.ts'
 import { Leftovers } from '../batches/leftovers.ts'
 import { Dispatcher } from '../core/dispatcher.ts'
 import { Condition, overheard, safeListener } from '../core/listener.ts'
 import type { SafeListener } from '../core/listener.ts'
 import { Presence } from '../liveness/presence.ts'
-import { Reporting } from '../liveness/reporting.ts'
+import { keepsReports, Reporting } from '../liveness/reporting.ts'
 import { Submitter } from '../submit/submit.ts'
 import { Maintenance } from './maintenance.ts'
 import { checkNodeOptions, checkParts } from './node-options.ts'
@@ -61,8 +61,7 @@ export function makeNodeParts<Transaction>(
   const shared = { repository, clock, leaseMs, dispatcher, listener }
   const leftovers = new Leftovers(shared)
   const reporting = new Reporting({
-    // A repository of a test may keep no reports.
-    send: isReportable(repository)
+    send: keepsReports(repository)
       ? (report, atMostMs = statementTimeoutMs) =>
           dispatcher.once<{ readonly quiet: boolean }>((transaction) => repository.report(transaction, report), {
             // Its statements may be committed one by one, which saves two round trips.
@@ -114,8 +113,4 @@ export function makeNodeParts<Transaction>(
       retained: () => Array.from(managers(), ({ topic, processing }) => ({ topic, retainMs: processing.retainMs })),
     }),
   }
-}
-
-function isReportable<Transaction>(repository: Partial<TaskNodes<Transaction, Execution>>): boolean {
-  return typeof repository.report === 'function'
 }

@@ -1,10 +1,11 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { checkInteger, checkOptions, TaskError, timerKey, timersName } from '@taskstream/task-api'
 import type { Execution, StoredTimer, TaskNotifier, TimedTaskRepository, TimerKey, TransactionSource } from '@taskstream/task-api'
-import { limitTransactions, systemClock, Wake } from '@taskstream/task-processor'
+import { keepsReports, limitTransactions, systemClock, Wake } from '@taskstream/task-processor'
 import type { Clock, LimitedTransactions } from '@taskstream/task-processor'
 import { fireNext } from './fire.ts'
 import type { FiredOccurrence, FiredSeveral } from './fire.ts'
+import { SchedulerReporting } from './scheduler-reporting.ts'
 import { bindSteps } from './steps.ts'
 import type { ZonesDiffer } from './zones-differ.ts'
 
@@ -17,6 +18,11 @@ export interface PeriodicListener {
    * as it was found. Without this function, the scheduler writes one line to the console.
    */
   onZonesDiffer?(event: ZonesDiffer): void
+  /**
+   * Called when somebody has asked this scheduler to fire no timers (`repository.quiet`), or to go on. Then it catches up as timers say. Other schedulers
+   * fire meanwhile.
+   */
+  onQuiet?(event: { readonly quiet: boolean }): void
   /** Called after an error, with the timer that could not be fired, if any. The scheduler tries again. Default: a line on the console. */
   onError?(error: unknown, timer?: TimerKey): void
 }
@@ -91,6 +97,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   readonly #notifier: TaskNotifier | undefined
   readonly #clock: Clock
   readonly #wake: Wake
+  readonly #reporting: SchedulerReporting
   readonly #backingOff = new Map<string, Backoff>()
   /** Timers that were fired and are still due. Other due timers come first. */
   readonly #served = new Set<string>()
@@ -118,6 +125,20 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     this.#notifier = notifier
     this.#clock = clock
     this.#wake = new Wake(clock)
+    this.#reporting = new SchedulerReporting({
+      send: keepsReports(repository)
+        ? (report) =>
+            this.#transactions(
+              async (transaction) => (await repository.report(transaction, report)) as { readonly quiet: boolean },
+            )
+        : undefined,
+      clock,
+      onQuiet: (quiet) => {
+        this.#notify(() => listener.onQuiet?.({ quiet }))
+        this.#wake.wake()
+      },
+      onError: (error) => this.#report(error, undefined, 'The scheduler could not tell of itself:'),
+    })
   }
 
   /**
@@ -148,6 +169,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       resolve()
       throw error
     }
+    this.#reporting.begin()
     void this.#run().then(resolve)
   }
 
@@ -164,6 +186,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     const unanswered = new TaskError('DATABASE_UNAVAILABLE', 'The scheduler has stopped, and waits for the database no longer')
     const cancel = this.#clock.after(leaveMs, () => this.#transactions.end(unanswered))
     await this.#running
+    await this.#reporting.stop()
     cancel()
     await this.#listening?.[Symbol.asyncDispose]()
     this.#listening = undefined
@@ -176,7 +199,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   async #run(): Promise<void> {
     while (!this.#stopping) {
       const version = this.#wake.version
-      const pauseMs = await this.#look()
+      const pauseMs = this.#reporting.isQuiet ? this.#pollIntervalMs : await this.#look()
       if (pauseMs > 0) await this.#wake.sleep(version, pauseMs)
       // A synchronous driver never yields to the event loop, so a backlog would hold up everything else in the process.
       else await turnOfEventLoop()
@@ -201,6 +224,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
         return await this.#fireNext(transaction, without, (found) => (timer = found), occurrencesAtOnce)
       })) as FiredSeveral
       this.#failures = 0
+      this.#reporting.looked('outcome' in fired ? undefined : timer, backingOff.length === 0)
       if ('outcome' in fired) {
         if (this.#served.size > 0) {
           this.#served.clear()
@@ -215,6 +239,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       for (const occurrence of fired.occurrences) this.#notify(() => this.#listener.onFired?.(occurrence))
       return 0
     } catch (error) {
+      this.#reporting.failed(error, timer)
       this.#report(error, timer)
       // Other timers need not wait for a timer that cannot be fired, as its topic is gone or its expression is of a later release.
       if (timer) this.#postpone(timer)
@@ -227,14 +252,10 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     this.#backingOff.set(timerKey(timer), { count, untilMs: this.#clock.monotonicMs() + pauseAfter(count) })
   }
 
-  #report(error: unknown, timer: TimerKey | undefined): void {
+  #report(error: unknown, timer: TimerKey | undefined, otherwise = 'Timers could not be looked for:'): void {
     const { onError } = this.#listener
     if (onError) this.#notify(() => onError.call(this.#listener, error, timer))
-    else
-      console.error(
-        timer ? `Timer "${timer.id}" of "${timer.scope}" could not be fired:` : 'Timers could not be looked for:',
-        error,
-      )
+    else console.error(timer ? `Timer "${timer.id}" of "${timer.scope}" could not be fired:` : otherwise, error)
   }
 
   #tellZones(event: ZonesDiffer): void {

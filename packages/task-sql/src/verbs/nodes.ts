@@ -22,9 +22,10 @@ const reportLength = 262_144
 
 export function* report(context: Context, told: NodeReport): Verb<{ readonly quiet: boolean }> {
   checkReport(told)
-  const { dialect, owner, ownerName, release, now } = context
+  const { dialect, ownerName, release, now } = context
   const { node } = dialect.tables
   const { writes, expr } = dialect
+  const owner = told.kind === 'scheduler' ? schedulerOf(context.owner) : context.owner
   const { topics, kind, host, pid, leaseMs, ...rest } = told
   const [texts, state] = [JSON.stringify(topics), JSON.stringify(rest)]
   if (texts.length > reportLength || state.length > reportLength)
@@ -41,6 +42,11 @@ export function* report(context: Context, told: NodeReport): Verb<{ readonly qui
   }
   const [row] = yield sql`select quiet from ${node} where owner = ${owner}`
   return { quiet: row !== undefined && toNumber(row['quiet']) === 1 }
+}
+
+/** A scheduler holds no tasks, and so is no owner with a heartbeat. Its row stands beside that of the node which has the same repository. */
+function schedulerOf(owner: string): string {
+  return `${owner}/timers`
 }
 
 export function* quiet({ dialect }: Context, owner: string, value = true): Verb<boolean> {
@@ -102,7 +108,7 @@ export function lifeOf(silentMs: number, leaseMs: number): Exclude<NodeLife, 'st
 function toNode(owner: string, beating: Row | undefined, told: Row | undefined): NodeInfo {
   const report = told && toReport(told)
   const row = (told ?? beating)!
-  const silentMs = beating ? toNumber(beating['now']) - toNumber(beating['heartbeat']) : Infinity
+  const silentMs = silentMsOf(beating ?? (report?.kind === 'scheduler' ? told : undefined))
   return {
     owner,
     name: String(row['name']),
@@ -114,6 +120,11 @@ function toNode(owner: string, beating: Row | undefined, told: Row | undefined):
     ...present('started', told?.['started'] ?? null, toInstant),
     ...present('reported', told?.['seen'] ?? null, toInstant),
   }
+}
+
+/** For how long nobody has heard of a process, by its heartbeat if it has one, or else by its reports. */
+function silentMsOf(row: Row | undefined): number {
+  return row ? toNumber(row['now']) - toNumber(row['heartbeat'] ?? row['seen']) : Infinity
 }
 
 /** A row that another release wrote may have more in it, or less. */

@@ -73,8 +73,8 @@ interface Here {
 }
 
 function codeOfNodes(living: readonly NodeInfo[], here: readonly Here[], troubles: number): DiagnosisCode | undefined {
-  // A process of an older release tells nothing, and may well process the topic.
-  if (here.length === 0) return living.some(({ report }) => !report) ? 'node-unknown' : 'no-node'
+  // A process of an older release tells nothing, and one of very many topics not of each: they may well process the topic.
+  if (here.length === 0) return living.some(({ report }) => !report || (report.omitted ?? 0) > 0) ? 'node-unknown' : 'no-node'
   if (here.every(({ node }) => node.quiet)) return 'node-quiet'
   if (troubles === here.length) return 'node-failing'
   const isFull = ({ own: { busy, concurrency } }: Here): boolean =>

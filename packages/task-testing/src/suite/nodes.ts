@@ -60,6 +60,31 @@ export const nodes: Part = part('a process', (engine) => {
     expect((await list({ withinMs: 0 })).map(({ owner }) => owner)).toContain(other.owner)
   })
 
+  test('that fires timers stands beside the node of its repository, and lives by its reports', async () => {
+    const owner = await fixture.owner('both')
+    const scheduler = `${owner.owner}/timers`
+    await report(owner, { topics: [{ topic: 'mail' }] })
+    await report(owner, { kind: 'scheduler', leaseMs: 90_000 })
+    expect(await find(owner.owner)).toMatchObject({ life: 'living', report: { kind: 'node', leaseMs: 30_000 } })
+    const lives = async (): Promise<unknown[]> => {
+      const { life, heartbeat, reported, report: last, name } = (await find(scheduler))!
+      return [life, heartbeat, reported, last?.kind, name]
+    }
+    const from = clock.now()
+    clock.advance(45_000)
+    expect(await lives()).toEqual(['living', undefined, from, 'scheduler', 'both'])
+    clock.advance(45_000)
+    expect((await lives())[0]).toBe('silent')
+    clock.advance(1)
+    expect((await lives())[0]).toBe('dead')
+    expect((await find(owner.owner))?.life).toBe('dead')
+    await report(owner, { kind: 'scheduler', leaseMs: 90_000, stopped: true })
+    expect((await lives())[0]).toBe('stopped')
+    // One is asked to be quiet without the other.
+    await fixture.commit((transaction) => fixture.tasks.quiet(transaction, scheduler))
+    expect([await report(owner), await report(owner, { kind: 'scheduler' })]).toEqual([false, true])
+  })
+
   test('of an older release is shown by its heartbeat alone', async () => {
     const owner = await fixture.owner('old')
     expect(await find(owner.owner)).toEqual({
