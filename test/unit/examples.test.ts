@@ -173,6 +173,7 @@ test.each([
   ['exactly-once', "account: 'a', amount: 200"],
   ['shutdown', 'finished: short; returned: long, next; abandoned: none'],
   ['handlers', '{ succeeded: 4, failed: 1, retried: 0 }'],
+  ['nodes', 'worker-1 living 4.2.1\ninvoices 0 of 2 busy, 0 ended, 0 failed well\nasked to be quiet: true\nstopped\n'],
   ['clock-jobs', 'counter: 3\n'],
   ['jobs', 'account 7 created duplicate\ncancelled\n'],
   ['jobs', 'true true\n'],

@@ -168,6 +168,10 @@ describe('a process', () => {
     await made.pass(0)
     await made.pass(20_000)
     expect(made.told).toEqual(['worked', 'quiet', 'worked', 'turn', 'worked'])
+    // One that stops has nothing more to say.
+    made.answer = () => false
+    await made.reporting.stop()
+    expect(made.told.slice(5)).toEqual(['worked'])
   })
 
   test('that never began, has stopped, or has nobody to tell, tells nothing', async () => {

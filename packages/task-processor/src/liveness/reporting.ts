@@ -118,7 +118,8 @@ export class Reporting {
       const report = { ...describe(), host: hostname().slice(0, 250) || 'unknown', pid: process.pid }
       const { quiet } = await send!(report, atMostMs)
       condition.worked()
-      if (quiet === this.#isQuiet) return
+      // Whoever has stopped takes no tasks in any case.
+      if (quiet === this.#isQuiet || !this.#end) return
       this.#isQuiet = quiet
       onQuiet(quiet)
     } catch (error) {
