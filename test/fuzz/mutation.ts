@@ -90,6 +90,8 @@ function copyOf(value: object): object {
 }
 
 function put(target: object, key: string | number, value: unknown): object {
+  // The length of a list cannot be defined anew.
+  if (Object.getOwnPropertyDescriptor(target, key)?.configurable === false) return target
   return Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }
 

@@ -3891,12 +3891,12 @@ from n, task_topic p, json_table(:5, '$[*]' error on error columns (nth for ordi
 where p.topic = :6 and n.nth = r.nth
 
 -- quiet
---   number, text, number
-update task_node set quiet = :1 where owner = :2 and quiet <> :3
-
--- quiet
 --   text
 select 1 as known from task_node where owner = :1
+
+-- quiet
+--   number, text, number
+update task_node set quiet = :1 where owner = :2 and quiet <> :3
 
 -- reassign, recreate
 --   text, JSON
