@@ -138,7 +138,7 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
     'sqlite-memory': { include: ['test/{conformance,properties,e2e}/*.test.ts'], exclude: excludedFrom('sqlite-memory') },
   }),
   default: () => ({
-    // Only the last tier tests programs, guides, Oracle's grammar, and the command line with its database.
+    // Only the last tier tests programs, guides, Oracle's grammar, and most of the command line: each of its tests starts a process.
     unit: {
       include: [unit],
       exclude: slow.filter((name) => name !== 'adapter-example').map((name) => `test/unit/${name}.test.ts`),
@@ -150,12 +150,12 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
       exclude: [
         ...excludedFrom('sqlite-file'),
         `test/{conformance,properties}/!(busy|hammer).test.ts`,
-        'test/e2e/!(cli|cli-options|cli-tasks|cli-operators|cli-bulk|cli-source|cli-terminal|cli-completion|entries|thread|wake|without-notifier|work-*).test.ts',
+        'test/e2e/!(cli-tasks|cli-operators|cli-bulk|entries|thread|wake|without-notifier|work-services).test.ts',
       ],
     },
     'postgres-18': {
       include: [all],
-      exclude: [...excludedFrom('postgres-18'), 'test/e2e/cli{,-options,-tasks,-operators}.test.ts', 'test/e2e/work-*.test.ts'],
+      exclude: [...excludedFrom('postgres-18'), 'test/e2e/cli{,-*}.test.ts', 'test/e2e/work-*.test.ts'],
     },
     // Rights and partitions, which the other PostgreSQL project does not have.
     'postgres-partitioned': {
