@@ -1,8 +1,11 @@
 /** How `taskstream work` and its programs end: nothing of a program goes on, no task is lost, and nothing is taken that cannot be handled. */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
+import { testOn } from '../test-on.ts'
+import { urlOf } from './command-line.ts'
 import { useWorkers } from './work-process.ts'
 
 describe.skipIf(!canRun)('a worker', () => {
@@ -172,6 +175,21 @@ describe.skipIf(!canRun)('a worker', () => {
         /^topic-\d+\/c@\d+ failed, try 1: The program "\/bin\/sh" has ended with the exit code 1: oh \(.*s\)$/,
       ),
     ])
+  })
+
+  testOn(['postgres'])('listens, so that a push wakes it', async () => {
+    const client = new pg.Client({ connectionString: urlOf(fixture.subject) })
+    await client.connect()
+    const listens = async (): Promise<boolean> => {
+      const { rows } = await client.query(
+        "select 1 from pg_stat_activity where datname = current_database() and query ilike 'listen %'",
+      )
+      return rows.length > 0
+    }
+    expect(await listens()).toBe(false)
+    start('--exec', 'true')
+    await expect.poll(listens).toBe(true)
+    await client.end()
   })
 
   test('tells probes that it lives, and whether it takes tasks', async () => {

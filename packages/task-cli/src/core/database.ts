@@ -143,7 +143,8 @@ async function openMysql(url: string): Promise<Database> {
 async function openSqlite(path: string, missing: 'refuse' | 'make' | 'pretend'): Promise<Database> {
   if (missing === 'refuse' && !existsSync(path))
     throw new TaskError('DATABASE_MISSING', `There is no file ${path}. Make it with: taskstream migrate up`, { path })
-  const { fromNodeSqlite, openNodeSqlite, sqlite, sqliteTransactions } = await import('@taskstream/task-sql/node-sqlite')
+  const { fromNodeSqlite, openNodeSqlite, sqlite, sqliteListener, sqliteTransactions } =
+    await import('@taskstream/task-sql/node-sqlite')
   const database = await openNodeSqlite(missing === 'pretend' && !existsSync(path) ? ':memory:' : path)
   return {
     tasks: sqlTaskRepository({ dialect: sqlite(), adapter: fromNodeSqlite }) as unknown as Database['tasks'],
@@ -156,6 +157,19 @@ async function openSqlite(path: string, missing: 'refuse' | 'make' | 'pretend'):
       } finally {
         database.exec('rollback')
       }
+    },
+    notifier: {
+      listen: async (listener) => {
+        // Its own commits tell a connection nothing.
+        const own = await openNodeSqlite(path)
+        const listening = await sqliteListener(own).listen(listener)
+        return {
+          [Symbol.asyncDispose]: async () => {
+            await listening[Symbol.asyncDispose]()
+            own.close()
+          },
+        }
+      },
     },
     [Symbol.asyncDispose]: async () => database.close(),
   }

@@ -24,6 +24,9 @@ import type { WorkOptions } from './work-options.ts'
 /** How often the summary is printed, in milliseconds. */
 const summaryMs = 10_000
 
+/** The longest pause between polls of an empty topic, in milliseconds. A worker that hears of pushes is woken by them. */
+const idleMs = 1_000
+
 /** How much longer than its program a handler may take to let go, so that a task is not decided while its program runs, in milliseconds. */
 const lettingGoMs = 2_000
 
@@ -55,7 +58,12 @@ class Worker {
   #missing: ProgramMissing | undefined
   #isStopping = false
 
-  constructor(topics: readonly string[], options: WorkOptions, { tasks, transactions }: NamedDatabase, handle: HandleTask) {
+  constructor(
+    topics: readonly string[],
+    options: WorkOptions,
+    { tasks, transactions, notifier }: NamedDatabase,
+    handle: HandleTask,
+  ) {
     this.#topics = topics
     this.#options = options
     this.#progress = new Progress(say, options.verbose === true)
@@ -64,6 +72,7 @@ class Worker {
     this.#node = new TaskNode({
       repository: tasks,
       transactions,
+      ...(notifier && { notifier }),
       leaseMs: lease,
       heartbeatIntervalMs: Math.min(5_000, Math.floor(lease / 6)),
       listener: [this.#progress.listener, this.#readiness.listener, this.#endings.listener],
@@ -83,6 +92,8 @@ class Worker {
         handler: handlerOf(handle, watch),
         size: 1,
         concurrency,
+        // Behind a pooler without sessions nothing is heard.
+        idleMs,
         retry: withAskedPause(policyOf(options.retry)),
         abortMs: killAfter + lettingGoMs,
         // A request has a time-out of its own.
