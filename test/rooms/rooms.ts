@@ -9,7 +9,7 @@ const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'task-api': [['.']],
   'task-coordination': [['.'], ['entries']],
   'task-cli': [['output'], ['core'], ['work'], ['commands'], ['.']],
-  'task-operations': [['core'], ['doctor', 'inspection'], ['.']],
+  'task-operations': [['core'], ['actions', 'doctor', 'inspection'], ['.']],
   'task-jobs': [['definitions'], ['signatures'], ['jobs'], ['handling'], ['external'], ['.']],
   'task-processor': [['core'], ['batches', 'handlers', 'liveness', 'submit'], ['pipelines', 'polling'], ['worker'], ['.']],
   'task-scheduler': [['periodic', 'clock-jobs'], ['persisted-clock-jobs'], ['.']],

@@ -9,11 +9,13 @@ import type {
   ErrorsOptions,
   ExpireOptions,
   HeldOptions,
+  LockOptions,
   NodesOptions,
   OverviewOptions,
   PageOptions,
   PollOptions,
   PromoteDueOptions,
+  PurgeActionsOptions,
   PurgeAttemptsOptions,
   PurgeOptions,
   PushOptions,
@@ -23,6 +25,7 @@ import type {
   RegisterOptions,
   Rescheduling,
   ResolveOptions,
+  RestoreOptions,
   ResultsOptions,
   TaskCreation,
   TaskFilter,
@@ -66,6 +69,9 @@ interface Options {
   readonly complete: CompleteOptions
   readonly promoteDue: PromoteDueOptions
   readonly recreate: RecreateSelection
+  readonly lock: LockOptions
+  readonly restore: RestoreOptions
+  readonly purgeActions: PurgeActionsOptions
   readonly redrive: RedriveOptions
   readonly reassignAll: ReassignAllOptions
   readonly reschedule: Rescheduling
@@ -97,14 +103,26 @@ const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
   promoteDue: { limit: 1 },
   recreate: { ...filter, state: 'failed', size: 1 },
   redrive: { ...filter, states: [], fingerprint: 'f', dryRun: true, limit: 1 },
+  lock: {
+    ...filter,
+    states: [],
+    tasks: 1,
+    fingerprint: 'f',
+    newest: true,
+    unneeded: true,
+    skipLocked: true,
+    dryRun: true,
+    limit: 1,
+  },
+  restore: { tasks: [], left: { states: [] }, made: instant },
   reassignAll: { from: 'failed', to: 'success', first: 1, last: 2 },
   reschedule: { due: instant, delayMs: 1, deadline: instant, deadlineMs: 1, priority: 1 },
   page: { ...filter, states: [], after: 1, before: 2, size: 1 },
   overview: { limit: 1 },
-  count: { ...filter, states: [], topic: 't', recent: true },
+  count: { ...filter, states: [], topic: 't', recent: true, unneeded: true },
   results: { from: instant, to: instant },
   resolve: { preceding: true },
-  purge: { ...filter, states: [], olderThanMs: 1, limit: 1 },
+  purge: { ...filter, states: [], olderThanMs: 1, sequences: [1], limit: 1 },
   purgeAttempts: { olderThanMs: 1, limit: 1 },
   register: { exclusive: true },
   expire: { olderThanMs: 1, then: 'ready', limit: 1 },
@@ -114,7 +132,8 @@ const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
   held: { topic: 't', owner: 'o', limit: 1 },
   upcoming: { limit: 1 },
   nodes: { topic: 't', withinMs: 1 },
-  actions: { id: 'i', topic: 't', withinMs: 1, limit: 1 },
+  actions: { id: 'i', topic: 't', withinMs: 1, details: true, limit: 1 },
+  purgeActions: { olderThanMs: 1, limit: 1 },
   record: {
     action: 'a',
     topic: 't',
@@ -123,6 +142,7 @@ const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
     note: 'n',
     count: 1,
     filter: null,
+    portion: { of: 'a', number: 1 },
     sequences: [],
     former: null,
     undoes: 'u',

@@ -83,7 +83,9 @@ export type {
   TaskCount,
   TopicOverview,
 } from './task-catalog.ts'
-export type { Action, ActionsOptions, RecordedAction, TaskAudit } from './task-audit.ts'
+export type { Action, ActionsOptions, PurgeActionsOptions, RecordedAction, TaskAudit } from './task-audit.ts'
+export type { FormerTask, LockedTask, LockedTasks, LockOptions, TaskLocker } from './task-locker.ts'
+export type { LeftTasks, Restoration, RestoreOptions, TaskRestorer } from './task-restorer.ts'
 export { diagnosisCodes } from './task-diagnosis.ts'
 export type { Blocker, Diagnosis, DiagnosisCode, Remedy, TaskDiagnosis, TaskReference } from './task-diagnosis.ts'
 export type {

@@ -20,6 +20,8 @@ export interface CountOptions extends TaskFilter {
    * Whether only the latest task of each identifier counts. The filter applies before, but `states` choose among these latest tasks. Default false.
    */
   readonly recent?: boolean
+  /** Whether tasks are left out that others need which have not ended, as a purge leaves them out. Default false. */
+  readonly unneeded?: boolean
 }
 
 /** The tasks of one topic in one state. */
@@ -64,6 +66,8 @@ export interface PurgeOptions extends TaskFilter {
    * retry counts from its last try, that of any other task that has not ended from its push.
    */
   readonly olderThanMs?: number
+  /** Only these tasks; they also meet the filter. Default: every task of the topic. */
+  readonly sequences?: readonly number[]
   /** How many tasks at most, 1 to 100 000. Default 10 000. Call again as long as that many are reported. */
   readonly limit?: number
 }

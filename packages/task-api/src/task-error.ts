@@ -53,6 +53,12 @@ export const taskErrorCodes = {
   LIMITS_DIFFERENT: 'LIMITS_DIFFERENT',
   /** Some tasks are not in a state that the verb accepts, or do not exist: `data.tasks`. */
   TASK_STATE: 'TASK_STATE',
+  /** There is no record of an action of this id, or no longer: `data.id`. */
+  ACTION_UNKNOWN: 'ACTION_UNKNOWN',
+  /** The action was undone before: `data.id`. */
+  ACTION_UNDONE: 'ACTION_UNDONE',
+  /** The action cannot be undone, and the message says why: `data.id`, `data.action`. */
+  ACTION_FINAL: 'ACTION_FINAL',
   /** The verb cannot keep its promise at the isolation level of this transaction: `data.found`, `data.needed`. */
   ISOLATION_UNSUPPORTED: 'ISOLATION_UNSUPPORTED',
   /** The repository's owner is not registered: `data.owner`. */

@@ -9,9 +9,11 @@ import type { TaskDiagnosis } from './task-diagnosis.ts'
 import type { TaskEndings } from './task-endings.ts'
 import type { TaskInspection } from './task-inspection.ts'
 import type { TaskJuncture } from './task-juncture.ts'
+import type { TaskLocker } from './task-locker.ts'
 import type { TaskNodes } from './task-nodes.ts'
 import type { TaskOwners } from './task-owners.ts'
 import type { TaskRescheduler } from './task-rescheduler.ts'
+import type { TaskRestorer } from './task-restorer.ts'
 import type { TaskReviver } from './task-reviver.ts'
 import type { TaskSink } from './task-sink.ts'
 import type { TaskSource } from './task-source.ts'
@@ -32,6 +34,8 @@ export interface TaskRepository<Transaction, E extends Execution = 'async'>
     TaskSink<Transaction, E>,
     TaskSource<Transaction, E>,
     TaskReviver<Transaction, E>,
+    TaskLocker<Transaction, E>,
+    TaskRestorer<Transaction, E>,
     TaskCanceller<Transaction, E>,
     TaskRescheduler<Transaction, E>,
     TaskEndings<Transaction, E>,

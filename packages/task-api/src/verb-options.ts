@@ -3,15 +3,17 @@ import { optionNames } from './option-names.ts'
 import type { OptionNames } from './option-names.ts'
 import type { ActivationOptions } from './task-activation.ts'
 import type { PurgeAttemptsOptions } from './task-attempts.ts'
-import type { Action, ActionsOptions } from './task-audit.ts'
+import type { Action, ActionsOptions, PurgeActionsOptions } from './task-audit.ts'
 import type { CountOptions, OverviewOptions, PageOptions, PurgeOptions, ResolveOptions, ResultsOptions } from './task-catalog.ts'
 import type { SettleOptions } from './task-dependencies.ts'
 import type { TaskFilter } from './task-filter.ts'
 import type { ErrorsOptions, HeldOptions, UpcomingOptions } from './task-inspection.ts'
+import type { LockOptions } from './task-locker.ts'
 import type { NodesOptions } from './task-nodes.ts'
 import type { ExpireOptions, RegisterOptions } from './task-owners.ts'
 import type { TopicOptions } from './task-polling.ts'
 import type { Rescheduling } from './task-rescheduler.ts'
+import type { RestoreOptions } from './task-restorer.ts'
 import type { ReassignAllOptions, RecreateSelection, RedriveOptions } from './task-reviver.ts'
 import type { PushOptions } from './task-sink.ts'
 import type { CompleteOptions, PollOptions, PromoteDueOptions } from './task-source.ts'
@@ -63,6 +65,8 @@ type VerbWithOptions =
   | 'settle'
   | 'recreate'
   | 'redrive'
+  | 'lock'
+  | 'restore'
   | 'reassignAll'
   | 'reschedule'
   | 'page'
@@ -77,6 +81,7 @@ type VerbWithOptions =
   | 'limit'
   | 'record'
   | 'actions'
+  | 'purgeActions'
   | 'nodes'
   | 'errors'
   | 'held'
@@ -94,6 +99,18 @@ export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   settle: optionNames<SettleOptions>('settle', { limit: true }),
   recreate: optionNames<RecreateSelection>('a selection of recreate', { ...filter, state: true, size: true }),
   redrive: optionNames<RedriveOptions>('redrive', { ...filter, states: true, fingerprint: true, dryRun: true, limit: true }),
+  lock: optionNames<LockOptions>('lock', {
+    ...filter,
+    states: true,
+    tasks: true,
+    fingerprint: true,
+    newest: true,
+    unneeded: true,
+    skipLocked: true,
+    dryRun: true,
+    limit: true,
+  }),
+  restore: optionNames<RestoreOptions>('restore', { tasks: true, left: true, made: true }),
   reassignAll: optionNames<ReassignAllOptions>('reassignAll', { from: true, to: true, first: true, last: true }),
   reschedule: optionNames<Rescheduling>('reschedule', {
     due: true,
@@ -104,10 +121,10 @@ export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   }),
   page: optionNames<PageOptions>('page', { ...filter, states: true, after: true, before: true, size: true }),
   overview: optionNames<OverviewOptions>('overview', { limit: true }),
-  count: optionNames<CountOptions>('count', { ...filter, states: true, topic: true, recent: true }),
+  count: optionNames<CountOptions>('count', { ...filter, states: true, topic: true, recent: true, unneeded: true }),
   results: optionNames<ResultsOptions>('results', { from: true, to: true }),
   resolve: optionNames<ResolveOptions>('resolve', { preceding: true }),
-  purge: optionNames<PurgeOptions>('purge', { ...filter, states: true, olderThanMs: true, limit: true }),
+  purge: optionNames<PurgeOptions>('purge', { ...filter, states: true, olderThanMs: true, sequences: true, limit: true }),
   purgeAttempts: optionNames<PurgeAttemptsOptions>('purgeAttempts', { olderThanMs: true, limit: true }),
   register: optionNames<RegisterOptions>('register', { exclusive: true }),
   expire: optionNames<ExpireOptions>('expire', { olderThanMs: true, then: true, limit: true }),
@@ -120,11 +137,13 @@ export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
     note: true,
     count: true,
     filter: true,
+    portion: true,
     sequences: true,
     former: true,
     undoes: true,
   }),
-  actions: optionNames<ActionsOptions>('actions', { id: true, topic: true, withinMs: true, limit: true }),
+  actions: optionNames<ActionsOptions>('actions', { id: true, topic: true, withinMs: true, details: true, limit: true }),
+  purgeActions: optionNames<PurgeActionsOptions>('purgeActions', { olderThanMs: true, limit: true }),
   nodes: optionNames<NodesOptions>('nodes', { topic: true, withinMs: true }),
   errors: optionNames<ErrorsOptions>('errors', { topic: true, withinMs: true, limit: true }),
   held: optionNames<HeldOptions>('held', { topic: true, owner: true, limit: true }),

@@ -2,15 +2,18 @@
 import { randomBytes } from 'node:crypto'
 import {
   checkDuration,
+  checkGiven,
   checkInteger,
   checkNames,
   checkStorable,
   checkText,
   checkTopic,
   taskLimits,
+  TaskError,
+  invalid,
   verbOptions,
 } from '@taskstream/task-api'
-import type { Action, ActionsOptions, RecordedAction } from '@taskstream/task-api'
+import type { Action, ActionsOptions, PurgeActionsOptions, RecordedAction } from '@taskstream/task-api'
 import { nothing, raw, sql } from '../core/statement.ts'
 import { present, toNumber } from '../core/task-row.ts'
 import type { Row, Verb } from '../core/verb.ts'
@@ -18,7 +21,7 @@ import type { Context } from '../core/verb-context.ts'
 
 export function* record({ dialect, now }: Context, given: Action): Verb<string> {
   checkNames(verbOptions.record, given)
-  const { action, topic, actor, via, note, count, filter, sequences, former, undoes } = given
+  const { action, topic, actor, via, note, count, filter, portion, sequences, former, undoes } = given
   checkText('action', action, 20)
   if (topic !== undefined) checkTopic(topic)
   for (const [name, value, most] of [
@@ -30,17 +33,52 @@ export function* record({ dialect, now }: Context, given: Action): Verb<string> 
     if (value !== undefined) checkStorable(name, value, most)
   checkInteger('count', count, 0, Number.MAX_SAFE_INTEGER)
   const json = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
-  const id = randomBytes(6).toString('hex')
-  yield sql`
-    insert into ${dialect.tables.audit} (id, made, action, topic, actor, via, note, amount, filter, sequences, former, undoes)
-    values (${id}, ${dialect.expr.now(now())}, ${action}, ${topic ?? null}, ${actor || null}, ${via || null}, ${note || null}, ${count},
-            ${json(filter)}, ${json(sequences)}, ${json(former)}, ${undoes || null})`
-  return id
+  const id = idOf(portion, undoes)
+  // The key of what undoes a record is made of its key, so of two transactions that undo it at once the second one waits, and finds it undone.
+  const written = yield* dialect.writes.touched(
+    dialect.writes.insertIfAbsent(
+      dialect.tables.audit,
+      {
+        id,
+        made: dialect.expr.now(now()),
+        action,
+        topic: topic ?? null,
+        actor: actor || null,
+        via: via || null,
+        note: note || null,
+        amount: count,
+        filter: json(filter),
+        sequences: json(sequences),
+        former: json(former),
+        undoes: undoes || null,
+      },
+      'id',
+    ),
+  )
+  if (written > 0) return id
+  if (portion) throw invalid('portion', portion.number, `is recorded already, as ${id}`)
+  throw new TaskError('ACTION_UNDONE', `Action ${undoes} was undone before`, { id: undoes })
+}
+
+const idPattern = /^[0-9a-z]{1,12}(-\d{1,6})?u?$/
+
+function idOf(portion: Action['portion'], undoes: string | undefined): string {
+  if (portion && undoes) throw invalid('portion', portion, 'cannot be given together with undoes')
+  if (portion) {
+    const { of, number } = portion
+    checkInteger('the number of a portion', number, 1, 999_999)
+    if (!/^[0-9a-z]{1,12}$/.test(of)) throw invalid('the action of a portion', of, 'must be the id of an action')
+    return `${of}-${number}`
+  }
+  if (!undoes) return randomBytes(6).toString('hex')
+  if (!idPattern.test(undoes) || undoes.endsWith('u'))
+    throw invalid('undoes', undoes, 'must be the id of an action that undoes none')
+  return `${undoes}u`
 }
 
 export function* actions({ dialect, now }: Context, options: ActionsOptions = {}): Verb<readonly RecordedAction[]> {
   checkNames(verbOptions.actions, options)
-  const { id, topic, withinMs, limit = 100 } = options
+  const { id, topic, withinMs, details = true, limit = 100 } = options
   if (id !== undefined) checkText('id', id, 20)
   if (topic !== undefined) checkTopic(topic)
   if (withinMs !== undefined) checkDuration('withinMs', withinMs)
@@ -48,12 +86,31 @@ export function* actions({ dialect, now }: Context, options: ActionsOptions = {}
   const { expr } = dialect
   const after = withinMs === undefined ? nothing : sql` and t.made >= ${expr.plusMs(expr.now(now()), sql`${-withinMs}`)}`
   const rows = yield sql`
-    select t.id, ${expr.epochMs(raw('t.made'))} as made, t.action, t.topic, t.actor, t.via, t.note, t.amount, t.filter, t.sequences, t.former, t.undoes
+    select t.id, ${expr.epochMs(raw('t.made'))} as made, t.action, t.topic, t.actor, t.via, t.note, t.amount, t.filter, t.undoes,
+           ${details ? raw('t.sequences, t.former') : raw('null as sequences, null as former')}
       from ${dialect.tables.audit} t
-     where 1 = 1${id === undefined ? nothing : sql` and t.id = ${id}`}${topic === undefined ? nothing : sql` and t.topic = ${topic}`}${after}
+     where 1 = 1${id === undefined ? nothing : sql` and (t.id = ${id} or t.id = ${`${id}u`} or (t.id > ${`${id}-`} and t.id < ${`${id}.`}))`}${topic === undefined ? nothing : sql` and t.topic = ${topic}`}${after}
      order by t.made desc
      ${expr.limit(sql`${limit}`)}`
   return rows.map(toAction)
+}
+
+/** All that was recorded up to the instant of the last one that the limit allows. Some databases keep instants more exactly than they are read. */
+export function* purgeActions({ dialect, now }: Context, options: PurgeActionsOptions): Verb<number> {
+  checkGiven(verbOptions.purgeActions, options)
+  const { olderThanMs, limit = 10_000 } = options
+  checkDuration('olderThanMs', olderThanMs)
+  checkInteger('limit', limit, 1, taskLimits.batchSize)
+  const { expr, tables, writes } = dialect
+  const found = yield sql`
+    select ${expr.epochMs(raw('t.made'))} as made
+      from ${tables.audit} t
+     where t.made <= ${expr.plusMs(expr.now(now()), sql`${-olderThanMs}`)}
+     order by t.made
+     ${expr.limit(sql`${limit}`)}`
+  const last = found.at(-1)
+  if (!last) return 0
+  return yield* writes.touched(sql`delete from ${tables.audit} where made < ${expr.instant(sql`${toNumber(last['made']) + 1}`)}`)
 }
 
 function toAction(row: Row): RecordedAction {

@@ -6,6 +6,7 @@ import type { Verb } from '../core/verb.ts'
 import { topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
 import { filterStateNumber, toFilterState } from './filter-state.ts'
+import { isNeeded } from './dependencies.ts'
 import { meets } from './filter.ts'
 import { toNumber } from '../core/task-row.ts'
 
@@ -14,10 +15,11 @@ export function* count(
   options: CountOptions = {},
 ): Verb<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>> {
   checkNames(verbOptions.count, options)
-  const { topic, recent = false, states, ...filter } = options
+  const { topic, recent = false, unneeded = false, states, ...filter } = options
   if (topic !== undefined) checkTopic(topic)
   // mutants: equivalent condition:true, the topics are chosen again outside
   const of = (alias: Statement): Statement => (topic === undefined ? sql`1 = 1` : sql`${alias}.topic = ${topic}`)
+  const matching = sql`${meets(dialect, filter)}${unneeded ? sql` and not ${isNeeded(dialect)}` : nothing}`
   // mutants: equivalent condition:true, states that are undefined are not asked for
   const asked = meets(dialect, states ? { states } : {})
   const counted = recent
@@ -25,11 +27,11 @@ export function* count(
         from (select t.topic, t.state, t.due, t.sequence,
                      row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
                 from ${dialect.tables.task} t
-               where ${of(sql`t`)}${meets(dialect, filter)}) t
+               where ${of(sql`t`)}${matching}) t
        where t.place = 1${asked}`
     : sql`
         from ${dialect.tables.task} t
-       where ${of(sql`t`)}${meets(dialect, filter)}${asked}`
+       where ${of(sql`t`)}${matching}${asked}`
   const rows = yield sql`
     select p.topic, c.state, c.count, c.bound
       from ${dialect.tables.topic} p

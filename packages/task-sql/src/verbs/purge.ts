@@ -1,4 +1,4 @@
-import { checkDuration, checkInteger, checkNames, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
+import { checkDuration, checkInteger, checkNames, checkSelector, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { FilterState, PurgeOptions } from '@taskstream/task-api'
 import { nothing, raw, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
@@ -15,9 +15,10 @@ const purged: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succ
 
 export function* purge(context: Context, topic: string, options: PurgeOptions = {}): Verb<number> {
   checkNames(verbOptions.purge, options)
-  const { limit = 10_000, states = purged, olderThanMs, ...filter } = options
+  const { limit = 10_000, states = purged, olderThanMs, sequences, ...filter } = options
   const { dialect, now } = context
   checkTopic(topic)
+  if (sequences !== undefined) checkSelector(sequences)
   checkInteger('limit', limit, 1, taskLimits.batchSize)
   if (olderThanMs !== undefined) checkDuration('olderThanMs', olderThanMs)
   const matching = meets(dialect, { ...filter, states })
@@ -25,17 +26,21 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
     olderThanMs === undefined
       ? nothing
       : sql` and coalesce(t.completed, t.created) <= ${dialect.expr.plusMs(dialect.expr.now(now()), sql`${-olderThanMs}`)}`
+  const which = sql`1 = 1${matching}${old} and not ${isNeeded(dialect)}`
+  const asked = sequences && [...new Set(sequences)].toSorted((left, right) => left - right).slice(0, limit)
   const found = yield* dialect.locks.tasks(
-    {
-      // mutants: equivalent property, `read` says the topic
-      topic,
-      // mutants: equivalent property, the filter asks for the same range, which an index then finds
-      read: { from: dialect.paths.inOrder, topic: inRange(dialect, topic, filter.from, filter.to) },
-      which: sql`1 = 1${matching}${old} and not ${isNeeded(dialect)}`,
-      // mutants: equivalent property string `orderBy: dialect.paths.orderBy('fifo')`, without it the order is the same
-      first: { orderBy: dialect.paths.orderBy('fifo'), limit },
-      locked: 'skip',
-    },
+    asked
+      ? { topic, sequences: asked, which, locked: 'skip' }
+      : {
+          // mutants: equivalent property, `read` says the topic
+          topic,
+          // mutants: equivalent property, the filter asks for the same range, which an index then finds
+          read: { from: dialect.paths.inOrder, topic: inRange(dialect, topic, filter.from, filter.to) },
+          which,
+          // mutants: equivalent property string `orderBy: dialect.paths.orderBy('fifo')`, without it the order is the same
+          first: { orderBy: dialect.paths.orderBy('fifo'), limit },
+          locked: 'skip',
+        },
     raw('t.sequence'),
   )
   if (found.length === 0) {

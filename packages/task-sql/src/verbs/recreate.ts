@@ -34,6 +34,7 @@ import { toNumber, toTask } from '../core/task-row.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
 import { enqueueRechecks, setBlockingClass, setReadyClass, shareOf } from './recheck.ts'
 import { blockAgain, copyDependencies } from './dependencies.ts'
+import { failedBy } from './failed-by.ts'
 import { forgetResults } from './removal.ts'
 
 export const revivable: readonly RevivableState[] = ['expired', 'failed', 'suspended', 'delayed', 'filtered', 'succeeded']
@@ -78,7 +79,7 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
   const range = inRange(dialect, topic, filter.from, filter.to)
   checkRevivable('states', states)
   if (fingerprint !== undefined) checkText('fingerprint', fingerprint, taskLimits.fingerprintLength)
-  const found = fingerprint === undefined ? undefined : yield* failedBy(dialect, topic, fingerprint, matching, limit)
+  const found = fingerprint === undefined ? undefined : yield* failedBy(dialect, topic, { fingerprint, matching, limit })
   const rows = dryRun
     ? (found ??
       (yield sql`
@@ -98,25 +99,6 @@ export function* redrive(context: Context, topic: string, options: RedriveOption
   if (first !== undefined && last !== undefined) return { count: sequences.length, first, last }
   yield* checkKnown(context, topic)
   return { count: 0 }
-}
-
-/** The tasks that match, and whose last attempt has failed by this kind of error: those that failed first come first. */
-function* failedBy(
-  dialect: Dialect,
-  topic: string,
-  fingerprint: string,
-  matching: Statement,
-  limit: number,
-): Verb<readonly Row[]> {
-  const { task } = dialect.tables
-  // As a value of each row, not as a join: no statistics then make the database read all tasks.
-  const isLast = sql`(select 1 from ${task} t where ${dialect.paths.byKey(sql`${topic}`, raw('a.sequence'))} and t.attempt = a.attempt${matching})`
-  return yield sql`
-    select a.sequence
-      from ${dialect.paths.attempts('fingerprint', 'a')}
-     where a.topic = ${topic} and a.fingerprint = ${fingerprint} and ${isLast} = 1
-     order by a.ended
-     ${dialect.expr.limit(sql`${limit}`)}`
 }
 
 function lockFound(dialect: Dialect, topic: string, sequences: readonly number[], matching: Statement): Verb<readonly Row[]> {

@@ -39,7 +39,14 @@ export function* lockNamed(
 /** Under a condition, the index then passes over what an identifier has done before. */
 const mayBeUnended = sql`t.stage in (${stages.active}, ${stages.open}, ${stages.failed}, ${stages.suspended}, ${stages.high}, ${stages.low}, ${stages.aside}, ${stages.unstaged})`
 
-function* find(context: Context, verb: string, topic: string, selector: TaskSelector, which: Statement): Verb<readonly number[]> {
+/** The sequences of the tasks that a selector names, found without locks. */
+export function* find(
+  context: Context,
+  verb: string,
+  topic: string,
+  selector: TaskSelector,
+  which: Statement,
+): Verb<readonly number[]> {
   const { dialect } = context
   if (typeof selector === 'number') return [selector]
   if ('length' in selector) return [...new Set(selector)].toSorted((left, right) => left - right)

@@ -5,7 +5,7 @@ import type { Context } from '../core/verb-context.ts'
 import { activate, activations, deactivate } from './activation.ts'
 import { admit } from './admit.ts'
 import { attempts, purgeAttempts } from './attempts.ts'
-import { actions, record } from './audit.ts'
+import { actions, purgeActions, record } from './audit.ts'
 import { cancel } from './cancel.ts'
 import { complete } from './complete.ts'
 import { depend, dependencies } from './dependencies.ts'
@@ -17,6 +17,7 @@ import { handBack } from './hand-back.ts'
 import { held } from './holdings.ts'
 import { hold } from './hold.ts'
 import { limit, limits } from './limits.ts'
+import { lock } from './lock.ts'
 import { lost } from './lost.ts'
 import { junction } from './junction.ts'
 import { nodes, quiet, report } from './nodes.ts'
@@ -29,6 +30,7 @@ import { push } from './push.ts'
 import { giveTokens, takeTokens } from './rate.ts'
 import { reassign, reassignAll } from './reassign.ts'
 import { reschedule } from './reschedule.ts'
+import { restore } from './restore.ts'
 import { reclaim } from './reclaim.ts'
 import { recreate, redrive } from './recreate.ts'
 import { promoteDue } from './promote-due.ts'
@@ -67,6 +69,8 @@ export const verbs: Verbs = {
   promoteDue,
   recreate,
   redrive,
+  lock,
+  restore,
   reassign,
   reassignAll,
   cancel,
@@ -113,6 +117,7 @@ export const verbs: Verbs = {
   quiet,
   record,
   actions,
+  purgeActions,
   why,
   errors,
   held,

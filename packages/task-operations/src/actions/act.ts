@@ -1,0 +1,196 @@
+/** Runs an action in portions, each in a transaction of its own: locks are short, and it ends between two of them. */
+import { isPassing } from '@taskstream/task-api'
+import type { LockedTask } from '@taskstream/task-api'
+import type { Operator } from './operator.ts'
+import { doPortion, portionSize } from './portion.ts'
+import type { PortionDone } from './portion.ts'
+import { filterOf } from './request.ts'
+import type { ActionRequest } from './request.ts'
+
+/** Where an action has ended, to go on from there in another call. It is JSON. */
+export interface ActionCursor {
+  readonly id: string
+  /** How many portions there were. */
+  readonly portions: number
+  /** The first sequence of the rest. */
+  readonly from?: number
+  /** How many tasks were changed. */
+  readonly done: number
+}
+
+export interface ActOptions {
+  /** The instant of the preview, by the database's clock: what has changed since is not meant. */
+  readonly asOf: Date
+  /** The last sequence that the preview has found. */
+  readonly to?: number
+  /** How many tasks at most, over all calls: the count of the preview, so that no more happens than was shown. Default: all. */
+  readonly limit?: number
+  /** How many tasks a second at most, 0.01 to 1 000 000. Default: as many as the database does. */
+  readonly perSecond?: number
+  /** How many portions this call does at most. Default: all. */
+  readonly portions?: number
+  /** Where an earlier call has ended. */
+  readonly after?: ActionCursor
+  /** Aborted: the action ends after the portion that runs. */
+  readonly signal?: AbortSignal
+  /** Called after each portion, with how many tasks were changed in all. */
+  readonly onProgress?: (done: number) => void
+}
+
+/** What an action has done. */
+export interface Acted {
+  /** The id of the action, for `undo`. Undefined if no task was changed. */
+  readonly id?: string
+  /** How many tasks were changed, over all calls. */
+  readonly count: number
+  /** The lowest and the highest sequence that this call has changed. */
+  readonly first?: number
+  readonly last?: number
+  /** How many of the changed tasks were at work. */
+  readonly taken: number
+  /** What the tasks were that were changed, if they were named; otherwise the first 20. */
+  readonly tasks: readonly LockedTask[]
+  /** Where to go on. Undefined if the action is done. */
+  readonly next?: ActionCursor
+  /** Why the action ended before its end, if not because of `portions`: it was aborted, or an error. What was done stays done. */
+  readonly stopped?: { readonly error?: unknown }
+}
+
+/** A portion that lost against another transaction is done again, so often. */
+const mostAttempts = 6
+
+/**
+ * Does something to many tasks. Each portion of at most 1,000 tasks is one transaction, with its record.
+ *
+ * @throws TaskError ARGUMENT_INVALID if the request is wrong; errors of the database are in `stopped`
+ * @example
+ * const { count, asOf } = await preview(operator, request)
+ * const { id } = await act(operator, request, { asOf, limit: count })
+ */
+export async function act(operator: Operator, request: ActionRequest, options: ActOptions): Promise<Acted> {
+  filterOf(request)
+  const { limit = Infinity, perSecond, after, signal, portions = Infinity, onProgress } = options
+  const begun = performance.now()
+  const before = after?.done ?? 0
+  const sum = new Sum(after)
+  let hasMore = true
+  const most = Math.min(limit, request.try ?? Infinity)
+  const atOnce = perSecond === undefined ? portionSize : Math.min(portionSize, Math.max(1, Math.floor(perSecond)))
+  try {
+    for (let portion = 0; hasMore && sum.count < most; portion++) {
+      if (signal?.aborted) return sum.acted({})
+      if (portion >= portions) return sum.acted()
+      const size = Math.min(atOnce, most - sum.count)
+      const done = await again(() => next(operator, request, options, sum, size), signal)
+      sum.add(done, request)
+      // Tasks of one error come in the order in which they failed, and the first ones again if others have locked them.
+      hasMore = done.hasMore && request.try === undefined && (request.fingerprint === undefined || done.tasks.length > 0)
+      if (options.to !== undefined && sum.from !== undefined && sum.from > options.to) hasMore = false
+      onProgress?.(sum.count)
+      const ahead = perSecond === undefined ? 0 : ((sum.count - before) / perSecond) * 1_000 - (performance.now() - begun)
+      if (hasMore && sum.count < most && ahead > 0) await pause(ahead, signal)
+    }
+    return sum.over()
+  } catch (error) {
+    return sum.acted({ error })
+  }
+}
+
+function next(
+  operator: Operator,
+  request: ActionRequest,
+  { asOf, to }: ActOptions,
+  sum: Sum,
+  size: number,
+): Promise<PortionDone> {
+  return operator.transactions((transaction) =>
+    doPortion(operator, transaction, request, {
+      size,
+      asOf,
+      ...(sum.from !== undefined && { from: sum.from }),
+      ...(to !== undefined && { to }),
+      ...(sum.id !== undefined && { portion: { of: sum.id, number: sum.portions } }),
+    }),
+  )
+}
+
+/** What the portions have done together. */
+class Sum {
+  id: string | undefined
+  from: number | undefined
+  portions: number
+  count: number
+  #first: number | undefined
+  #last: number | undefined
+  #taken = 0
+  readonly #tasks: LockedTask[] = []
+
+  constructor(after: ActionCursor | undefined) {
+    this.id = after?.id
+    this.from = after?.from
+    this.portions = after?.portions ?? 0
+    this.count = after?.done ?? 0
+  }
+
+  add({ id, tasks, last }: PortionDone, { named, fingerprint }: ActionRequest): void {
+    if (id !== undefined) {
+      this.id ??= id
+      this.portions++
+    }
+    this.count += tasks.length
+    this.#taken += tasks.filter(({ state }) => state === 'active').length
+    this.#tasks.push(...(named === undefined ? tasks.slice(0, 20 - this.#tasks.length) : tasks))
+    this.#first = Math.min(this.#first ?? Infinity, tasks[0]?.sequence ?? Infinity)
+    this.#last = Math.max(this.#last ?? 0, tasks.at(-1)?.sequence ?? 0)
+    // What was changed is not looked at again, even if it has failed again meanwhile.
+    if (fingerprint === undefined && last !== undefined) this.from = last + 1
+  }
+
+  acted(stopped?: Acted['stopped']): Acted {
+    const { id, portions, count, from } = this
+    return {
+      ...this.over(),
+      ...(id !== undefined && { next: { id, portions, done: count, ...(from !== undefined && { from }) } }),
+      ...(stopped && { stopped }),
+    }
+  }
+
+  over(): Acted {
+    const { id, count } = this
+    return {
+      count,
+      taken: this.#taken,
+      tasks: this.#tasks,
+      ...(id !== undefined && { id }),
+      ...(this.#last !== undefined && this.#last > 0 && { first: this.#first!, last: this.#last }),
+    }
+  }
+}
+
+/** Two operators, or an operator and a node, may lock the same tasks: the transaction of one of them is rolled back. */
+export async function again<Result>(write: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write()
+    } catch (error) {
+      // The outcome of a commit on a lost connection is unknown, so such a portion is not repeated.
+      const isLost = isPassing(error) && (error.code === 'TRANSACTION_CONFLICT' || error.code === 'DATABASE_BUSY')
+      if (!isLost || attempt === mostAttempts || signal?.aborted) throw error
+      await pause(50 * 2 ** attempt, signal)
+    }
+  }
+}
+
+/** An abort ends the pause, too. */
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const end = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+  })
+}
