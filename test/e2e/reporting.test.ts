@@ -1,6 +1,6 @@
 /** A node tells the database what it is and how it fares, so that people can look at it. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
-import type { NodeInfo, NodeTopic } from '@taskstream/task-api'
+import type { Diagnosis, NodeInfo, NodeTopic } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
 import type { BatchHandler, TaskManager } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'
@@ -42,7 +42,7 @@ describe.skipIf(!canRun)('a node', () => {
           kind: 'node',
           pid: process.pid,
           leaseMs: patient.leaseMs,
-          topics: [{ topic: fixture.topic, mode: 'leased', size: 7, concurrency: 3, busy: 0, ended: 0, failed: 0 }],
+          topics: [{ topic: fixture.topic, mode: 'leased', size: 7, concurrency: 3, busy: 0, idleMs: aDay, ended: 0, failed: 0 }],
         },
       })
     await node.stop()
@@ -67,6 +67,31 @@ describe.skipIf(!canRun)('a node', () => {
     const from = clock.monotonicMs()
     await expect.poll(told).toMatchObject([{ ended: 0, failed: 0 }])
     expect(clock.monotonicMs() - from).toBeGreaterThan(20_000)
+  })
+
+  test('tells of which tasks a handler does not let go when their time is up, and for how long its polls find nothing', async () => {
+    const { node, tasks, pass } = fixture.clocked(patient)
+    await using _ = node
+    const gate = Promise.withResolvers<void>()
+    const [{ sequence } = { sequence: 0 }] = await fixture.push('a')
+    node.process(fixture.topic, {
+      idleMs: 1_000,
+      timeoutMs: 5_000,
+      abortMs: aDay,
+      handler: () => gate.promise.then(() => new Map()),
+    })
+    await node.start()
+    const told = async (): Promise<NodeTopic | undefined> => {
+      pass(10_000)
+      return (await infoOf(tasks, node.owner))?.report?.topics[0]
+    }
+    await expect.poll(told).toMatchObject({ busy: 1, stuck: [{ sequence, attempt: 1, forMs: expect.any(Number) }] })
+    const diagnosis = await fixture.commit<Diagnosis>((transaction) => tasks.why(transaction, fixture.topic, sequence))
+    expect(diagnosis).toMatchObject({ code: 'stuck', owner: { owner: node.owner } })
+    const isEmptyFor = async (): Promise<number> => (await told())?.emptyMs ?? 0
+    await expect.poll(isEmptyFor).toBeGreaterThan(30_000)
+    gate.resolve()
+    await expect.poll(told).not.toHaveProperty('stuck')
   })
 
   test('tells at once what does not work, without the password of an address, and when it works again', async () => {

@@ -20,6 +20,8 @@ export function* operatorScenarios(): Generator<Scenario> {
     for (const state of [0, 1, 2, 3, 4, 6])
       yield { verb: 'why', scene: { row: { ...node, state, used: 1 } }, run: (tasks, tx) => tasks.why(tx, topic, reference) }
   }
+  // Under a condition, another task of the identifier is at work.
+  yield { verb: 'why', scene: { row: { ...node, state: 1, condition: 1, used: 1 } }, run: (tasks, tx) => tasks.why(tx, topic, 7) }
   yield { verb: 'errors', run: (tasks, tx) => tasks.errors(tx, { withinMs: 1 }) }
   yield { verb: 'errors', run: (tasks, tx) => tasks.errors(tx, { topic }) }
   yield { verb: 'held', run: (tasks, tx) => tasks.held(tx, { owner: 'o' }) }

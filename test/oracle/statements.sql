@@ -5127,7 +5127,7 @@ select o.heartbeat as heartbeat from task_owner o where o.owner = :1
 
 -- why
 --   text
-select n.lease_ms, n.release_name from task_node n where n.owner = :1
+select n.lease_ms, n.release_name, n.topics, n.seen as seen from task_node n where n.owner = :1
 
 -- why
 --   text, number
@@ -5155,4 +5155,12 @@ select count(*) as ahead from (
 select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
 state, descent, reason, owner, output,
 created as created, started as started, completed as completed, due as due, deadline as deadline from task t where t.topic = :1 and t.external_id = :2
+
+-- why
+--   text, text, number
+select t.sequence
+from task t
+where t.topic = :1 and t.identifier = :2 and t.stage = 0 and t.sequence <> :3
+order by t.sequence
+fetch first 1 rows only
 

@@ -168,12 +168,15 @@ describe('a handler that ignores its time', () => {
 
   test('has its tasks failed, and ends no batch', async () => {
     const { batch, clock, answers, tasks, over, gate, events, decided } = ignoring()
+    expect(batch.stuck).toEqual([])
     clock.pass(5_999)
     await settled()
     expect(answers.asked).toEqual([])
+    expect(batch.stuck).toEqual(tasks.map(({ sequence, attempt }) => ({ sequence, attempt, forMs: 999 })))
     clock.pass(1)
     await soon(over)
     expect(decided()).toMatchObject([{ reason: 'timeout' }, { reason: 'timeout' }])
+    expect(batch.stuck).toEqual([])
     expect(answers.told[0]).toEqual(['onStuck', { topic: 'mail', tasks, heldMs: 6_000 }])
     let handled = false
     void batch.handled.then(() => (handled = true))

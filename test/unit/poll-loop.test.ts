@@ -19,6 +19,28 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
+test('a loop knows for how long its polls have found nothing, and forgets it when it may not poll or finds something', async () => {
+  const loop = await started({ idleMs: 1_000 })
+  const pass = async (ms: number): Promise<number | undefined> => {
+    loop.clock.pass(ms)
+    await loop.settled()
+    return loop.loop.emptyMs
+  }
+  expect(loop.loop.emptyMs).toBe(0)
+  expect(await pass(5_000)).toBe(5_000)
+  expect(await pass(5_000)).toBe(10_000)
+  loop.ready.push(...tasksOf('a'))
+  expect(await pass(5_000)).toBe(0)
+  loop.onPoll = () => {
+    throw gone
+  }
+  expect(await pass(5_000)).toBeUndefined()
+  loop.onPoll = () => {}
+  expect(await pass(10_000)).toBe(0)
+  loop.quiet = true
+  expect(await pass(5_000)).toBeUndefined()
+})
+
 describe('a poll that fails', () => {
   test('is repeated after pauses that grow to ten seconds, and told of once', async () => {
     const loop = await started({}, (one) => {

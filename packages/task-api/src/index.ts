@@ -98,7 +98,17 @@ export type {
   UpcomingOptions,
 } from './task-inspection.ts'
 export { nodeKinds } from './task-nodes.ts'
-export type { NodeInfo, NodeKind, NodeLife, NodeReport, NodesOptions, NodeTopic, NodeTrouble, TaskNodes } from './task-nodes.ts'
+export type {
+  NodeInfo,
+  NodeKind,
+  NodeLife,
+  NodeReport,
+  NodesOptions,
+  NodeTopic,
+  NodeTrouble,
+  StuckTask,
+  TaskNodes,
+} from './task-nodes.ts'
 export type { ExpireOptions, Expiry, RegisterOptions, TaskOwner, TaskOwners } from './task-owners.ts'
 export type { Activation, ActivationOptions, TaskActivations } from './task-activation.ts'
 export { checkLimits } from './topic-limits.ts'

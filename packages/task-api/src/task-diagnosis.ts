@@ -14,6 +14,7 @@ import type { TaskInfo, TaskKey } from './task.ts'
  *
  * Somebody holds it:
  * - `running`: the owner sends heartbeats
+ * - `stuck`: the owner sends heartbeats, and its handler was asked to let go of the task and has not, as the node tells: see `since`
  * - `owner-silent`: the owner has missed a heartbeat, and its lease has not run out: see `until`
  * - `owner-dead`: the owner's lease has run out, and nobody has taken its tasks from it yet
  *
@@ -34,9 +35,12 @@ import type { TaskInfo, TaskKey } from './task.ts'
  * - `past-deadline`: its deadline has passed, so the next poll filters it
  * - `out-of-turn`: another task of its identifier comes first: see `by`
  * - `limited`: a limit of the topic is reached: see `limit`
+ * - `locked`: another transaction has locked its row: it handles the task, or changes it. Seen on PostgreSQL, MariaDB and MySQL
  * - `no-slot`: every node of the topic is handling as many batches as it may
  * - `behind`: other ready tasks come first: see `ahead`
  * - `next`: a node takes it when it polls next
+ * - `unexplained`: it is the next one, and a node has told that its polls find nothing, for longer than 30 s and two of its pauses: see `since`.
+ *   Only said of a task that was never tried, as nobody knows since when another one has been ready
  */
 export const diagnosisCodes = [
   'unknown',
@@ -46,6 +50,7 @@ export const diagnosisCodes = [
   'recreated',
   'redundant',
   'running',
+  'stuck',
   'owner-silent',
   'owner-dead',
   'expired',
@@ -62,9 +67,11 @@ export const diagnosisCodes = [
   'past-deadline',
   'out-of-turn',
   'limited',
+  'locked',
   'no-slot',
   'behind',
   'next',
+  'unexplained',
 ] as const
 export type DiagnosisCode = (typeof diagnosisCodes)[number]
 
@@ -110,6 +117,8 @@ export interface Diagnosis {
   /** How many tasks of the topic ended in the last minute, as its nodes tell. */
   readonly pace?: number
   readonly paused?: { readonly since: Date; readonly actor?: string; readonly note?: string }
+  /** What the server calls the session whose transaction has locked the row, where it can be asked: PostgreSQL's process id. */
+  readonly session?: number
   readonly limit?: { readonly kind: 'total' | 'rate'; readonly amount: number }
   /** How many living nodes process the topic, and what does not work in them. */
   readonly nodes?: { readonly count: number; readonly troubles: readonly (NodeTrouble & { readonly owner: string })[] }
@@ -123,7 +132,8 @@ export type TaskReference = number | { readonly externalId: string } | { readonl
 
 export interface TaskDiagnosis<Transaction, E extends Execution = 'async'> {
   /**
-   * Says why a task is not running, whom it waits for, and what helps. It reads at most some thousand rows, and locks none.
+   * Says why a task is not running, whom it waits for, and what helps. It reads at most some thousand rows, and waits for no lock. On MariaDB and MySQL
+   * it locks the row of a ready task for the rest of the transaction, in share mode, to see whether others have locked it: polls pass it meanwhile.
    *
    * @param reference an identifier stands for its first task that has not ended, or else for its latest one; only in keyed topics
    * @throws TaskError TOPIC_UNKNOWN, ARGUMENT_INVALID, TOPIC_NOT_KEYED

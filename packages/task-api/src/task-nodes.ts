@@ -14,11 +14,25 @@ export interface NodeTopic {
   readonly concurrency?: number
   /** How many batches are being handled now. */
   readonly busy?: number
+  /** The longest pause after polls that find nothing, in milliseconds. */
+  readonly idleMs?: number
+  /** For how long polls have found nothing, in milliseconds. Absent if the last one found tasks, or if the node may not poll. */
+  readonly emptyMs?: number
+  /** Tasks of which a handler was asked to let go, and that it goes on with. At most 100. */
+  readonly stuck?: readonly StuckTask[]
   /** How many attempts have ended in the last minute, and how many of them failed, timed out or are to be retried. */
   readonly ended?: number
   readonly failed?: number
   /** What does not work, since when. Gone once it works again. */
   readonly error?: NodeTrouble
+}
+
+/** An attempt whose handler was asked to let go, and has not. */
+export interface StuckTask {
+  readonly sequence: number
+  readonly attempt: number
+  /** How long ago it was asked, in milliseconds. */
+  readonly forMs: number
 }
 
 /** Something that goes wrong in a node, beside the handlers of tasks. */

@@ -23,6 +23,7 @@ const texts: Readonly<Record<DiagnosisCode, Text>> = {
   recreated: (d) => `a new task was made from it, ${ago(d)}`,
   redundant: (d) => `a newer task of its identifier took its place, ${ago(d)}`,
   running: (d) => `running for ${spanOf(d)}, held by ${ownerOf(d)}`,
+  stuck: (d) => `held by ${ownerOf(d)}, whose handler was asked to let go ${ago(d)}, and has not`,
   'owner-silent': (d) => `held by ${ownerOf(d)}, which has missed a heartbeat; its lease runs out in ${until(d)}`,
   'owner-dead': (d) => `held by ${ownerOf(d)}, which is dead, and nobody has taken its tasks yet`,
   expired: (d) => `expired ${ago(d)}: its owner died, and nobody has revived it`,
@@ -42,9 +43,13 @@ const texts: Readonly<Record<DiagnosisCode, Text>> = {
     d.limit?.kind === 'rate'
       ? `the rate of the topic is used up for ${until(d)}`
       : `the topic has as many active tasks as it may${d.limit ? `: ${d.limit.amount}` : ''}`,
+  locked: (d) =>
+    `another transaction${d.session === undefined ? '' : ` (session ${d.session})`} has its row: it is being handled, or changed`,
   'no-slot': () => 'every node of the topic is handling as many batches as it may',
   behind: (d) => `${countOf(d)} first${eta(d)}`,
   next: () => 'a node takes it when it polls next',
+  unexplained: (d) =>
+    `it is the next one, and for ${spanOf(d)} a node has looked for work and not taken it: unless it was committed only now, that is a fault`,
 }
 
 /** The reasons in a few words, for what else keeps the task. */
@@ -57,6 +62,7 @@ const short: Readonly<Partial<Record<DiagnosisCode, string>>> = {
   'past-deadline': 'its deadline has passed',
   'out-of-turn': 'another task of its identifier comes first',
   limited: 'a limit of the topic is reached',
+  locked: 'another transaction has its row',
   'no-slot': 'its nodes are full',
   behind: 'other tasks come first',
 }
@@ -141,6 +147,8 @@ function stateOf(blocker: Blocker | undefined, { at }: Diagnosis): string {
       return `${blocker.code}${since}${error}`
     case 'running':
       return `is being handled`
+    case 'stuck':
+      return 'is held by a handler that was asked to let go, and has not'
     case 'owner-dead':
       return 'is held by a process that is dead'
     case 'owner-silent':

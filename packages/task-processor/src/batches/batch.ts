@@ -1,4 +1,4 @@
-import type { DiscardedState, Execution, HeldTask, TaskError, TaskRepository } from '@taskstream/task-api'
+import type { DiscardedState, Execution, HeldTask, StuckTask, TaskError, TaskRepository } from '@taskstream/task-api'
 import type { Clock } from '../core/clock.ts'
 import type { Dispatcher } from '../core/dispatcher.ts'
 import type { BatchEvent, SafeListener } from '../core/listener.ts'
@@ -40,6 +40,8 @@ export interface Batch {
   readonly isLeased: boolean
   /** Tasks that the owner's lease holds, as far as is known. When the batch is given up, they count as undecided. */
   readonly leased: readonly HeldTask[]
+  /** Attempts that the owner's lease holds, and of which the handler was asked to let go. It goes on with them. */
+  readonly stuck: readonly StuckTask[]
   /** Whether tasks were handed back or left undecided because they could not be completed. If polled again at once, they would fail again. */
   readonly setback: boolean
   /** Resolves when the batch is released; never rejects. */

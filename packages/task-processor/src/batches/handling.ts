@@ -19,6 +19,8 @@ export class Handling<Transaction> {
   readonly #startedMs: number
   #trace: unknown
   #at: HeldTask | undefined
+  #hasEnded = false
+  readonly #askedMs: Map<HeldTask, number> = new Map()
 
   constructor(environment: BatchEnvironment<Transaction>, tasks: readonly HeldTask[]) {
     this.#environment = environment
@@ -36,6 +38,11 @@ export class Handling<Transaction> {
     return this.#aborted
   }
 
+  /** The tasks of which the handler was asked to let go, and since when by the monotonic clock. Empty once it has ended. */
+  get askedMs(): ReadonlyMap<HeldTask, number> {
+    return this.#askedMs
+  }
+
   /** The handler's signal. It is made on the first access, as most handlers never look at it. */
   get #signal(): AbortSignal {
     if (this.#controller) return this.#controller.signal
@@ -46,6 +53,7 @@ export class Handling<Transaction> {
 
   abort(reason: TaskError): void {
     this.#aborted ??= reason
+    this.#ask(this.#tasks)
     this.#controller?.abort(this.#aborted)
   }
 
@@ -75,7 +83,15 @@ export class Handling<Transaction> {
       return await outcome
     } finally {
       unwatch()
+      this.#hasEnded = true
+      this.#askedMs.clear()
     }
+  }
+
+  #ask(tasks: readonly HeldTask[]): void {
+    if (this.#hasEnded) return
+    const nowMs = this.#environment.clock.monotonicMs()
+    for (const task of tasks) if (!this.#askedMs.has(task)) this.#askedMs.set(task, nowMs)
   }
 
   #context(complete: HandlerContext<Transaction>['complete']): HandlerContext<Transaction> {
@@ -94,7 +110,10 @@ export class Handling<Transaction> {
       complete,
       failed: (task, error) => failed(task, error, retry),
       at: (task) => void (this.#at = task),
-      stuck: (at, heldMs) => listener.onStuck({ ...this.event, at, heldMs }),
+      stuck: (at, heldMs) => {
+        this.#ask([at])
+        listener.onStuck({ ...this.event, at, heldMs })
+      },
       report: (error, decisions) =>
         listener.onError({ ...this.event, tasks: [...decisions.keys()], activity: 'handle', error, decisions }),
       wake,

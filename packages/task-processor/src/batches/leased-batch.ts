@@ -1,5 +1,5 @@
 import { isTaskError, TaskError } from '@taskstream/task-api'
-import type { Completion, HeldTask } from '@taskstream/task-api'
+import type { Completion, HeldTask, StuckTask } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import { Completing } from './completing.ts'
 import { checkDecisions, complement, decisionsMissing, failed } from './decisions.ts'
@@ -57,6 +57,16 @@ export class LeasedBatch<Transaction> implements Batch {
 
   get leased(): readonly HeldTask[] {
     return this.#completing.openOf(this.tasks)
+  }
+
+  get stuck(): readonly StuckTask[] {
+    const asked = this.#handling.askedMs
+    // mutants: equivalent condition:false, of no tasks none are open
+    if (asked.size === 0) return []
+    const nowMs = this.#environment.clock.monotonicMs()
+    return this.#completing
+      .openOf([...asked.keys()])
+      .map((task) => ({ sequence: task.sequence, attempt: task.attempt, forMs: Math.round(nowMs - asked.get(task)!) }))
   }
 
   get setback(): boolean {

@@ -1,5 +1,5 @@
 import { isTaskError, TaskError } from '@taskstream/task-api'
-import type { Completion, HeldTask, PollOptions } from '@taskstream/task-api'
+import type { Completion, HeldTask, PollOptions, StuckTask } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from './batch.ts'
 import type { Lift } from '../core/dispatcher.ts'
 import { checkDecisions, complement, completedEvent, decisionsMissing } from './decisions.ts'
@@ -55,6 +55,11 @@ export class TransactionalBatch<Transaction> implements Batch {
   }
 
   get leased(): readonly HeldTask[] {
+    return []
+  }
+
+  /** Always empty, as a row says of no task of it that somebody holds it. */
+  get stuck(): readonly StuckTask[] {
     return []
   }
 

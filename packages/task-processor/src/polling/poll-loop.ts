@@ -36,6 +36,8 @@ export class PollLoop<Transaction> {
   /** Whether the topic is plain, as far as is known. */
   #plain: boolean
   #empty = 0
+  /** Since when polls find nothing, by the monotonic clock. */
+  #emptyAt: number | undefined
   /**
    * How many batches the next poll asks for. The number doubles while polls come back full. It begins small, as many processes may be woken for a few
    * tasks, which should be shared.
@@ -58,6 +60,11 @@ export class PollLoop<Transaction> {
     this.#careful = settings.poll.size
     const { order = 'fifo', condition = 'none' } = settings.poll
     this.#plain = order === 'fifo' && condition === 'none'
+  }
+
+  /** For how long polls have found nothing, in milliseconds. Undefined if the last one found tasks, failed, or could not be made. */
+  get emptyMs(): number | undefined {
+    return this.#emptyAt === undefined ? undefined : Math.round(this.#environment.clock.monotonicMs() - this.#emptyAt)
   }
 
   start(): void {
@@ -84,6 +91,7 @@ export class PollLoop<Transaction> {
     while (!signal.aborted) {
       const version = this.#wake.version
       if (!this.#mayPoll()) {
+        this.#emptyAt = undefined
         if (this.#settings.isQuiet()) await this.#letGo()
         // The loop is woken when a batch ends, and when the lease holds again.
         await this.#sleep(version, promoteEveryMs)
@@ -189,14 +197,17 @@ export class PollLoop<Transaction> {
       this.#polling.worked()
       const limitedMs = found === 0 ? limits.pauseMs(this.#held()) : Infinity
       if (limitedMs < Infinity) {
+        this.#emptyAt = undefined
         release()
         return limitedMs
       }
       if (found > 0) {
         this.#empty = 0
+        this.#emptyAt = undefined
         this.#promoteAt = Math.min(this.#promoteAt, clock.monotonicMs() + promoteEveryMs)
         return 0
       }
+      this.#emptyAt = room > 0 ? (this.#emptyAt ?? clock.monotonicMs()) : undefined
       release()
       listener.onEmpty({ topic })
       // After a wake-up in between, the loop polls at once, without looking for due tasks.
@@ -211,6 +222,7 @@ export class PollLoop<Transaction> {
       return promoted > 0 ? 0 : sleepMs
     } catch (error) {
       release()
+      this.#emptyAt = undefined
       this.#polling.failed(error)
       // A poll that the database refuses would be refused again, and others may be allowed what this process is not.
       if (!isPassing(error)) await this.#rest(true)

@@ -51,6 +51,8 @@ export class Hearing implements TaskListener {
 
   onFatal: NonNullable<TaskListener['onFatal']> = ({ topic, error }) => this.#note(processing, topic, error)
 
+  onStuck: NonNullable<TaskListener['onStuck']> = () => this.#onNews()
+
   onBlocked: NonNullable<TaskListener['onBlocked']> = ({ blockedMs }) => {
     this.#blockedMs = Math.max(this.#blockedMs, Math.round(blockedMs))
   }

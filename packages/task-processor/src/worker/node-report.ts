@@ -7,6 +7,9 @@ import type { TaskManager } from './task-manager.ts'
 const mostTopics = 1_000
 const topicsLength = 200_000
 
+/** How many tasks of a topic are told of which a handler does not let go. */
+const mostStuck = 100
+
 export interface ReportedNode<Transaction> {
   readonly hearing: Hearing
   readonly managers: () => Iterable<TaskManager<Transaction>>
@@ -25,8 +28,22 @@ export function describeNode<Transaction>({ hearing, managers, leaseMs }: Report
   return { kind: 'node', leaseMs, ...cut(topics), blockedMs, ...(trouble && { error: trouble }) }
 }
 
-function describeTopic<Transaction>({ topic, processing, concurrency, batches }: TaskManager<Transaction>): NodeTopic {
-  return { topic, mode: processing.mode, size: processing.size, concurrency, busy: [...batches].length }
+function describeTopic<Transaction>({
+  topic,
+  processing,
+  concurrency,
+  batches,
+  emptyMs,
+  idleMs,
+}: TaskManager<Transaction>): NodeTopic {
+  const { mode, size } = processing
+  const all = [...batches]
+  const stuck = all.flatMap((batch) => batch.stuck).slice(0, mostStuck)
+  return {
+    ...{ topic, mode, size, concurrency, busy: all.length, idleMs },
+    ...(emptyMs !== undefined && { emptyMs }),
+    ...(stuck.length > 0 && { stuck }),
+  }
 }
 
 /** Leaves out topics if they are too many for one report, last of all those that have an error. */

@@ -74,6 +74,16 @@ export class TaskManager<Transaction> {
     return this.#running?.loop.batches ?? []
   }
 
+  /** For how long polls have found nothing, in milliseconds. Undefined if the last one found tasks, or if none may be made. */
+  get emptyMs(): number | undefined {
+    return this.#running?.loop.emptyMs
+  }
+
+  /** The longest pause after polls that find nothing, in milliseconds. */
+  get idleMs(): number {
+    return this.processing.idleMs ?? this.#environment.defaultIdleMs()
+  }
+
   /** How often the manager was stopped. A stop cancels starts that were asked for before. */
   get stops(): number {
     return this.#stops

@@ -1,4 +1,4 @@
-import type { PollOrder, Repair, TaskError } from '@taskstream/task-api'
+import type { Diagnosis, PollOrder, Repair, TaskError } from '@taskstream/task-api'
 import type {
   Change,
   Claim,
@@ -203,6 +203,12 @@ export interface Locks {
   stripes(topic: string, candidates: Statement, limit: number): Verb<LockStripes | undefined>
   /** Makes transactions that call `junction` for the same identifiers wait for each other. */
   junction(topic: string, identifiers: readonly string[]): Verb<void>
+  /**
+   * Looks whether another transaction has locked the row of a task, without waiting for it. Absent where that cannot be seen, or where no rows are locked.
+   *
+   * @returns the session of that transaction, where the server tells it; undefined if nobody has locked the row
+   */
+  lockedBy?(topic: string, sequence: number): Verb<Pick<Diagnosis, 'session'> | undefined>
   /**
    * Called before a poll only locks tasks, instead of making them active. Absent if the database always allows that.
    *

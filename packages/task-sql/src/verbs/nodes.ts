@@ -129,8 +129,7 @@ function silentMsOf(row: Row | undefined): number {
 /** A row that another release wrote may have more in it, or less. */
 function toReport(row: Row): NodeReport {
   const { error, ...rest } = parsed<Partial<NodeReport>>(row['report']) ?? {}
-  const told = parsed<NodeReport['topics']>(row['topics'])
-  const topics = Array.isArray(told) ? (told as NodeReport['topics']) : []
+  const topics = toTopics(row['topics'])
   return {
     ...rest,
     kind: nodeKinds.find((kind) => kind === row['kind']) ?? 'node',
@@ -140,6 +139,12 @@ function toReport(row: Row): NodeReport {
     topics: topics.map(({ error: ownError, ...topic }) => ({ ...topic, ...(ownError && { error: toTrouble(ownError) }) })),
     ...(error && { error: toTrouble(error) }),
   }
+}
+
+/** What a node has told of its topics. */
+export function toTopics(text: unknown): NodeReport['topics'] {
+  const told = parsed<unknown>(text)
+  return Array.isArray(told) ? (told as NodeReport['topics']) : []
 }
 
 /** What is no JSON, as when somebody has edited the row, tells nothing. It keeps no question from being answered. */

@@ -1,14 +1,16 @@
 /** Why a ready task is not being handled: what keeps its topic, its nodes or its place from letting it begin. */
+import { diagnosisCodes } from '@taskstream/task-api'
 import type { Diagnosis, DiagnosisCode, NodeInfo, NodeTopic, TaskInfo } from '@taskstream/task-api'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import { toNumber } from '../core/task-row.ts'
+import type { Dialect } from '../core/dialect.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { isInReadyList } from './claim-ordered.ts'
 import { stages, states } from '../core/states.ts'
 import { readNodes } from './nodes.ts'
-import { waitsFor } from './why-waits.ts'
+import { freedMs, waitsFor } from './why-waits.ts'
 import type { Place } from './why-found.ts'
 
 /** What was found, with what it tells. The first one is the answer. */
@@ -20,6 +22,9 @@ const mostAhead = 10_000
 /** A node that was not heard of for so long tells nothing about now. */
 const reportedMs = 600_000
 
+/** The next task that is not taken for so long, while a node looks for one, has no explanation. */
+const unexplainedMs = 30_000
+
 export function* whyReady(context: Context, place: Place, task: TaskInfo): Verb<readonly Found[]> {
   const processing = yield* whyTopic(context, place)
   const found: Found[] = [...processing.found]
@@ -28,17 +33,52 @@ export function* whyReady(context: Context, place: Place, task: TaskInfo): Verb<
   if (by.length > 0) found.push(['out-of-turn', { by }])
   const limited = yield* limitOf(context, place)
   if (limited) found.push(['limited', limited])
+  // What others do with the task explains why it is not taken, unless something else keeps it from being taken at all.
+  const locked = found.every(([code]) => code === 'no-slot') ? yield* lockedBy(context, task) : undefined
+  if (locked) found.push(['locked', locked])
   if (by.length === 0) {
     const ahead = yield* aheadOf(context, place, task)
     if (ahead > 0) found.push(['behind', { ahead }])
   }
-  return found.length > 0 ? withFacts(found, processing.facts) : [['next', processing.facts]]
+  if (found.length === 0) {
+    const since = yield* waitedSince(context, place, task, processing.here)
+    found.push(since ? ['unexplained', { since }] : ['next', {}])
+  }
+  const rankOf = ([code]: Found): number => diagnosisCodes.indexOf(code)
+  return withFacts(found, processing.facts).toSorted((left, right) => rankOf(left) - rankOf(right))
+}
+
+// oxlint-disable-next-line require-yield -- not every database is asked
+function* lockedBy({ dialect }: Context, { topic, sequence }: TaskInfo): ReturnType<NonNullable<Dialect['locks']['lockedBy']>> {
+  return dialect.locks.lockedBy ? yield* dialect.locks.lockedBy(topic, sequence) : undefined
+}
+
+/**
+ * Since when a task has been the next one, while the polls of a node found nothing. Undefined if that is not long, or if nobody knows since when the task
+ * has been ready: the row does not say when a task was revived.
+ */
+function* waitedSince(context: Context, place: Place, task: TaskInfo, here: readonly Here[]): Verb<Date | undefined> {
+  if (task.attempt > 0 || task.descent !== 'ready') return undefined
+  const since = (readyMs: number): Date | undefined => {
+    for (const { node, own } of here) {
+      if (own.emptyMs === undefined || !node.reported) continue
+      const reportedAtMs = node.reported.getTime()
+      const sinceMs = Math.max(readyMs, reportedAtMs - own.emptyMs)
+      if (reportedAtMs - sinceMs > Math.max(2 * (own.idleMs ?? 0), unexplainedMs)) return new Date(sinceMs)
+    }
+    return undefined
+  }
+  const createdMs = task.created.getTime()
+  if (!since(createdMs)) return undefined
+  return since(Math.max(createdMs, yield* freedMs(context, place, task)))
 }
 
 interface Processing {
   readonly found: readonly Found[]
   /** What the nodes of the topic tell, whether it keeps tasks waiting or not. */
   readonly facts: Partial<Diagnosis>
+  /** The living nodes of the topic. */
+  readonly here: readonly Here[]
 }
 
 /** What keeps a whole topic from being processed. */
@@ -60,7 +100,7 @@ export function* whyTopic(context: Context, { topic, paused }: Place): Verb<Proc
   const facts: Partial<Diagnosis> = { nodes: { count: here.length, troubles }, ...(pace !== undefined && { pace }) }
   const code = codeOfNodes(living, here, troubles.length)
   if (code) found.push([code, facts])
-  return { found: withFacts(found, facts), facts }
+  return { found: withFacts(found, facts), facts, here }
 }
 
 function withFacts(found: readonly Found[], facts: Partial<Diagnosis>): readonly Found[] {

@@ -88,6 +88,22 @@ function* obstacle({ dialect }: Context, { topic, mode }: Place, task: TaskInfo)
   return undefined
 }
 
+/** When the task of the same identifier ended for which this one may have waited; 0 if there is none. */
+export function* freedMs({ dialect }: Context, { topic, mode }: Place, { identifier, sequence }: TaskInfo): Verb<number> {
+  if (mode.condition === 'none') return 0
+  let latest = 0
+  for (const stage of ['ended', 'failed', 'suspended'] as const) {
+    const [row] = yield sql`
+      select ${dialect.expr.epochMs(raw('t.completed'))} as completed
+        from ${dialect.paths.identified('t')}
+       where t.topic = ${topic} and t.identifier = ${identifier} and t.stage = ${stages[stage]} and t.sequence ${raw(mode.order === 'lifo' ? '>' : '<')} ${sequence}
+       order by t.sequence ${raw(mode.order === 'lifo' ? '' : 'desc')}
+       ${dialect.expr.limit(raw('1'))}`
+    latest = Math.max(latest, toNumber(row?.['completed'] ?? 0))
+  }
+  return latest
+}
+
 function* toBlocker(context: Context, task: TaskInfo, nowMs: number, need: string | undefined): Verb<Blocker> {
   const { topic, sequence, identifier, state, completed, started, created } = task
   const code = state === 'active' ? (yield* holderOf(context, task, nowMs)).code : codeOfRow(task, nowMs)

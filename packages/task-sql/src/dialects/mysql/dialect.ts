@@ -97,6 +97,15 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
     locks: {
       ...locks,
       ...lockStripes(tables, variant),
+      // Who has locked a row only a user with the right PROCESS may ask, so the row is locked unless others have done so.
+      lockedBy: function* (topic, sequence) {
+        const rows = yield sql`
+          select 1 as free
+            from ${tables.task} t force index (primary)
+           where t.topic = ${topic} and t.sequence = ${sequence}
+           ${variant.latest} skip locked`
+        return rows.length > 0 ? undefined : {}
+      },
       ...(variant.locksChecked && { check: variant.locksChecked() }),
     },
     claims: {

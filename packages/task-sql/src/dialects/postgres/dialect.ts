@@ -22,7 +22,7 @@ import { postgresRepair } from './repair.ts'
 import { postgresRights } from './rights.ts'
 import { postgresExamination } from './examination/examination.ts'
 import { postgresClaim } from './claim.ts'
-import { lockedHere } from './row-locks.ts'
+import { lockedBy, lockedHere } from './row-locks.ts'
 import { planSize } from './plan-size.ts'
 import { inTopic, ready } from './topic.ts'
 import { orderByTopic, writesReturning } from '../shared/writes-returning.ts'
@@ -149,6 +149,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
         return sequencesOf(rows)
       },
       ...lockStripes(tables),
+      lockedBy: lockedBy(tables),
     },
     claims: {
       plain: postgresClaim(tables, plans),
