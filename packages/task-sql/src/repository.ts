@@ -12,6 +12,7 @@ import type { AnyVerb, BoundVerbs, VerbName } from './verbs/verbs.ts'
 import { checkSchema, migrate, plan, schemaStatus } from './verbs/migrate.ts'
 import type { Migration, MigrationPlan, SchemaStatus } from './verbs/migrate.ts'
 import type { SqlAdapter, Verb } from './core/verb.ts'
+import { told } from './told.ts'
 import { noteDefinitions } from './core/definitions.ts'
 import type { Context } from './core/verb-context.ts'
 import { timerColumns } from './verbs/periodic/columns.ts'
@@ -157,7 +158,12 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
   const verbContext: VerbContext = { dialect, now: context.now, verbs: bindVerbs(context) }
   const mine = Object.entries(verbs).map(([name, verb]) => [
     name,
-    (frequentVerbs.has(name as VerbName) ? often : bind)(verb as AnyVerb),
+    told(
+      name as VerbName,
+      context.owner,
+      adapter.execution,
+      (frequentVerbs.has(name as VerbName) ? often : bind)(verb as AnyVerb),
+    ),
   ])
   return {
     execution: adapter.execution,

@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { tracingChannel } from 'node:diagnostics_channel'
-import { TaskError } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
+import { taskChannels, TaskError } from '@taskstream/task-api'
+import type { HandlerCall, HeldTask } from '@taskstream/task-api'
 import type { BatchEnvironment } from './batch.ts'
 import { failed } from './decisions.ts'
 import type { BatchEvent } from '../core/listener.ts'
 import type { Decisions, HandlerContext } from '../core/task-handler.ts'
 
 /** Tracing channels around handlers. Their messages are the events of `onStart`. */
-const channels = tracingChannel('taskstream:handle')
+const channels = tracingChannel<unknown, HandlerCall>(taskChannels.handle)
 
 /** One call of a handler, with its context, its time limit and its events. */
 export class Handling<Transaction> {
@@ -73,9 +73,7 @@ export class Handling<Transaction> {
         // The snapshot confines `enterWith` in the handler to this call: the same loop calls other handlers.
         outcome = AsyncLocalStorage.snapshot()(() =>
           // mutants: equivalent condition:true, without subscribers a direct call is only faster
-          channels.hasSubscribers
-            ? channels.tracePromise(async () => handler(this.#tasks, context), this.event)
-            : handler(this.#tasks, context),
+          channels.hasSubscribers ? this.#told(async () => handler(this.#tasks, context)) : handler(this.#tasks, context),
         )
       } finally {
         listener.onDispatched(this.event)
@@ -92,6 +90,11 @@ export class Handling<Transaction> {
     if (this.#hasEnded) return
     const nowMs = this.#environment.clock.monotonicMs()
     for (const task of tasks) if (!this.#askedMs.has(task)) this.#askedMs.set(task, nowMs)
+  }
+
+  #told(handle: () => Promise<Decisions | void>): Promise<Decisions | void> {
+    const call: HandlerCall = this.event
+    return channels.tracePromise(() => (call.within ? call.within(handle) : handle()), call)
   }
 
   #context(complete: HandlerContext<Transaction>['complete']): HandlerContext<Transaction> {

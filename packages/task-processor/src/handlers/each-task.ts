@@ -1,14 +1,16 @@
+import { channel } from 'node:diagnostics_channel'
 import {
   checkInteger,
   checkNames,
   invalid,
   isTaskError,
   optionNames,
+  taskChannel,
   TaskDecision,
   TaskError,
   taskToString,
 } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
+import type { HeldTask, TaskCall } from '@taskstream/task-api'
 import pLimit from 'p-limit'
 import type { BatchHandler, HandlerContext } from '../core/task-handler.ts'
 
@@ -31,6 +33,8 @@ const names = optionNames<EachTaskOptions>('eachTask', { concurrency: true, time
 
 const success = TaskDecision.success()
 
+const calls = channel(taskChannel)
+
 /**
  * Makes a batch handler from a handler of single tasks.
  *
@@ -48,13 +52,17 @@ export function eachTask<Transaction>(
   checkInteger('concurrency', concurrency, 1, 1_000)
   if (timeoutMs !== undefined) checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)
   checkInteger('abortMs', abortMs, 0, 86_400_000)
-  const handleOne = timeoutMs === undefined ? handle : timed(handle, timeoutMs, abortMs)
+  const handleAnyhow = timeoutMs === undefined ? handle : timed(handle, timeoutMs, abortMs)
+  // Tasks of a batch may be handled side by side, and what is logged meanwhile is of one of them.
+  const handleTold: SingleHandler<Transaction> = (task, context) =>
+    calls.runStores({ task } satisfies TaskCall, () => handleAnyhow(task, context))
 
   /** Decides of one task, or leaves it undecided: of a batch that was aborted it is handed back. A promise only if one is waited for. */
   const decide = (
     task: HeldTask,
     context: HandlerContext<Transaction>,
     decisions: Map<HeldTask, TaskDecision>,
+    handleOne: SingleHandler<Transaction>,
   ): void | Promise<void> => {
     if (context.aborted) return undefined
     const refuse = (error: unknown): void => {
@@ -80,10 +88,11 @@ export function eachTask<Transaction>(
 
   return async (batch, context) => {
     const decisions = new Map<HeldTask, TaskDecision>()
-    if (concurrency > 1) await pLimit(concurrency).map(batch, (task) => decide(task, context, decisions))
+    const handleOne = calls.hasSubscribers ? handleTold : handleAnyhow
+    if (concurrency > 1) await pLimit(concurrency).map(batch, (task) => decide(task, context, decisions, handleOne))
     else {
       for (const task of batch) {
-        const pending = decide(task, context, decisions)
+        const pending = decide(task, context, decisions, handleOne)
         // A batch of a thousand synchronous tasks is one turn.
         if (pending) await pending
       }

@@ -1,5 +1,6 @@
-import { carriedDecision, invalid, TaskDecision, TaskError, taskToString } from '@taskstream/task-api'
-import type { HeldTask, TaskSupplement } from '@taskstream/task-api'
+import { tracingChannel } from 'node:diagnostics_channel'
+import { carriedDecision, invalid, taskChannels, TaskDecision, TaskError, taskToString } from '@taskstream/task-api'
+import type { HeldTask, StepCall, TaskSupplement } from '@taskstream/task-api'
 import type { Decisions, HandlerContext } from '../core/task-handler.ts'
 import type { RunnableStep, StepContext } from './step.ts'
 
@@ -12,6 +13,8 @@ export interface SteppedBatch {
 }
 
 const success = TaskDecision.success()
+
+const channels = tracingChannel<unknown, StepCall>(taskChannels.step)
 
 /**
  * Runs every step once those that it waits for have ended, with the tasks that all of them have continued. Ends when nothing runs any
@@ -49,7 +52,7 @@ async function runStep(step: RunnableStep, incoming: Decisions, batch: SteppedBa
   batch.signal.throwIfAborted()
   const given = [...incoming].flatMap(([task, { continued }]) => (continued ? [task] : []))
   if (given.length === 0) return incoming
-  const decided = await decide(step, given, batch)
+  const decided = await (channels.hasSubscribers ? told(step, given, batch) : decide(step, given, batch))
   if (!decided) return incoming
   const known = new Set(given)
   for (const task of decided.keys()) {
@@ -62,6 +65,12 @@ async function runStep(step: RunnableStep, incoming: Decisions, batch: SteppedBa
   return new Map(
     [...incoming].map(([task, decision]) => [task, known.has(task) ? decision.merge(decided.get(task) ?? missing) : decision]),
   )
+}
+
+function told(step: RunnableStep, given: readonly HeldTask[], batch: SteppedBatch): Promise<Decisions | undefined> {
+  const call: StepCall = { topic: batch.context.topic, step: step.id, tasks: given }
+  const run = (): Promise<Decisions | undefined> => decide(step, given, batch)
+  return channels.tracePromise(() => (call.within ? call.within(run) : run()), call)
 }
 
 async function decide(
