@@ -40,7 +40,12 @@ function describeTopic<Transaction>({
   const all = [...batches]
   const stuck = all.flatMap((batch) => batch.stuck).slice(0, mostStuck)
   return {
-    ...{ topic, mode, size, concurrency, busy: all.length, idleMs },
+    topic,
+    mode,
+    size,
+    concurrency,
+    busy: all.length,
+    idleMs,
     ...(emptyMs !== undefined && { emptyMs }),
     ...(stuck.length > 0 && { stuck }),
   }
