@@ -92,14 +92,15 @@ function* overtakenOf({ dialect }: Context, topic: string, found: readonly Found
       from ${dialect.paths.identified('t')}
      where t.topic = ${topic} and t.identifier = r.identifier and t.sequence > r.freed
        and t.stage in (${stages.active}, ${stages.open}, ${stages.failed}, ${stages.suspended}, ${stages.ended})
-       and (t.stage = ${stages.active} or t.started >= ${dialect.expr.instant(sql`${made.getTime()}`)})`
+       and (t.stage = ${stages.active} or t.started >= ${dialect.expr.instant(sql`${made.getTime()}`)})
+     ${dialect.expr.limit(raw('1'))}`
   const rows = yield sql`
     select r.freed as sequence
       from ${dialect.expr.rows([
         { name: 'freed', type: 'integer', values: freed.map(({ now }) => now.sequence) },
         { name: 'identifier', type: 'text', values: freed.map(({ now }) => now.identifier) },
       ])}
-     where exists (${begun})`
+     where (${begun}) is not null`
   return new Set(sequencesOf(rows))
 }
 
@@ -152,9 +153,9 @@ function* changeSome(context: Context, topic: string, found: readonly Found[]): 
         sql`due = ${state === 'blocked' ? blockedUntil(expr) : instantOf(({ due }) => due)}`,
         ...(isReady
           ? [raw('completed = null, owner = null, started = null')]
-          : state === 'blocked'
+          : state === 'blocked' || state === 'expired'
             ? [raw('completed = null')]
-            : state === 'failed' || state === 'expired'
+            : state === 'failed'
               ? [sql`completed = coalesce(${ended}, ${expr.now(now())})`]
               : state === 'suspended' || state === 'delayed'
                 ? [sql`completed = ${ended}`]

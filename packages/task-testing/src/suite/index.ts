@@ -59,6 +59,7 @@ import { push } from './push.ts'
 import { reassign } from './reassign.ts'
 import { reschedule } from './reschedule.ts'
 import { resolved } from './resolved.ts'
+import { restoring } from './restoring.ts'
 import { returnedRows } from './returned-rows.ts'
 import { revive } from './revive.ts'
 import { savepoint } from './savepoint.ts'
@@ -135,6 +136,7 @@ const parts: Readonly<Record<string, Part>> = {
   reassign,
   reschedule,
   resolved,
+  restoring,
   'returned-rows': returnedRows,
   revive,
   savepoint,

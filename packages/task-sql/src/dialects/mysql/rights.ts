@@ -38,11 +38,11 @@ export function permissionDenied(error: Error, errno: number): TaskError {
 export function rightsOfWorker({ migration, sequence, ...tables }: MysqlTables): readonly Statement[] {
   const { task, topic, owner, lane, activation, periodic, dependency, limit, slot, node, audit, turn, result, attempt } = tables
   const every = [task, owner, lane, activation, periodic, dependency, limit, slot, node]
-  const unchanged = [topic, turn, result, attempt]
+  const unchanged = [topic, turn, result, attempt, audit]
   const none = raw('where 1 = 0')
   return [
     sql`select 1 from ${migration} ${none}`,
-    ...[...every, ...unchanged, audit].flatMap((table) => [
+    ...[...every, ...unchanged].flatMap((table) => [
       sql`select 1 from ${table} ${none}`,
       sql`insert into ${table} select * from ${table} ${none}`,
     ]),

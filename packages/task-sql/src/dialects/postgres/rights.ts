@@ -22,7 +22,7 @@ export const needs: Readonly<Record<string, string>> = {
   task_limit: rows,
   task_slot: rows,
   task_node: rows,
-  task_audit: 'select, insert on',
+  task_audit: 'select, insert, delete on',
   task_turn: 'select, insert, delete on',
   task_migration: 'select on',
   task_pretty: 'select on',
