@@ -110,21 +110,21 @@ describe.skipIf(!canRun)('the command line, on many tasks', () => {
     expect((await fixture.page()).every(({ tries }) => tries === 0)).toBe(true)
   })
 
-  test('try the first task, or those that are named, before the rest', async () => {
+  test('try the newest task, or those that are named, before the rest', async () => {
     await failed(3)
     const { topic } = fixture
     const [a, b, c] = await fixture.page()
     expect(await taskstream('redrive', topic, '--try', '1', '--yes')).toEqual({
       code: 0,
-      out: `ready again: 1, sequences ${a!.sequence} to ${a!.sequence}\n`,
+      out: `ready again: 1, sequences ${c!.sequence} to ${c!.sequence}\n`,
       err: expect.stringMatching(
-        /^1 task of \S+ would be ready again, of 3, .*\nsee what becomes of it: taskstream wait \S+ @\d+\n$/,
+        /^1 task of \S+ would be ready again, of 3, .*\naudit: (\w+); undo: taskstream undo \1\nsee what becomes of it: taskstream wait \S+ @\d+\n$/,
       ),
     })
-    expect(await taskstream('redrive', topic, `@${c!.sequence}`, `@${a!.sequence}`)).toEqual({
+    expect(await taskstream('redrive', topic, `@${a!.sequence}`, `@${c!.sequence}`)).toEqual({
       code: 0,
-      out: `ready again: @${c!.sequence}\n`,
-      err: `@${a!.sequence} stays as it is: it is ready\n`,
+      out: `ready again: @${a!.sequence}\n`,
+      err: expect.stringMatching(new RegExp(`^@${c!.sequence} stays as it is: it is ready\naudit: \\w+; undo: .*\n$`)),
     })
     expect(await taskstream('redrive', topic, `@${b!.sequence}`, '@9007199254740991')).toMatchObject({
       code: 3,

@@ -156,7 +156,12 @@ describe.skipIf(!canRun)('the command line', () => {
     expect((await taskstream('pause', fixture.topic)).out).toBe(`already paused: ${fixture.topic}\n`)
     expect((await json('topics')) as unknown[]).toContainEqual(expect.objectContaining({ topic: fixture.topic, paused: true }))
     expect((await taskstream('topics')).out).toMatch(new RegExp(`${fixture.topic} .*paused`))
-    expect(await json('resume', fixture.topic)).toEqual({ topic: fixture.topic, active: true, changed: true })
+    expect(await json('resume', fixture.topic)).toEqual({
+      topic: fixture.topic,
+      active: true,
+      changed: true,
+      audit: expect.any(String),
+    })
     expect((await taskstream('topics')).out).not.toMatch(/paused/)
     expect(await taskstream('pause', 'never-there')).toMatchObject({ code: 3, err: expect.stringContaining('TOPIC_UNKNOWN') })
   })

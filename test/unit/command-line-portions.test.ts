@@ -4,9 +4,9 @@ import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { goOn } from '../../packages/task-cli/src/core/go-on.ts'
 import { onInterrupt, whileStoppable } from '../../packages/task-cli/src/core/interrupt.ts'
-import { inPortions } from '../../packages/task-cli/src/core/portions.ts'
-import type { Portion } from '../../packages/task-cli/src/core/portions.ts'
-import { progressText } from '../../packages/task-cli/src/core/progress.ts'
+import { inPortions } from '../../packages/task-operations/src/actions/portions.ts'
+import type { Portion } from '../../packages/task-operations/src/actions/portions.ts'
+import { Progress, progressText } from '../../packages/task-cli/src/core/progress.ts'
 
 const { signal } = new AbortController()
 const lines: string[] = []
@@ -36,7 +36,7 @@ describe('portions', () => {
           left -= count
           return { count, hasMore: count === size }
         }
-        expect(await inPortions({ total, portion, signal, next })).toEqual({ done: Math.min(total, there) })
+        expect(await inPortions({ total, portion, signal, next })).toEqual({ done: Math.min(total, there), isOver: true })
         expect(left).toBe(there - Math.min(total, there))
       }),
     )
@@ -48,14 +48,27 @@ describe('portions', () => {
       stop.abort()
       return { count: size, hasMore: true }
     }
-    expect(await inPortions({ total: 30, portion: 10, signal: stop.signal, next })).toEqual({ done: 10, stopped: {} })
+    expect(await inPortions({ total: 30, portion: 10, signal: stop.signal, next })).toEqual({
+      done: 10,
+      isOver: false,
+      stopped: {},
+    })
     const error = new Error('gone')
     let count = 0
     const failing = async (): Promise<Portion> => {
       if (count++ === 2) throw error
       return { count: 10, hasMore: true }
     }
-    expect(await inPortions({ total: 30, portion: 10, signal, next: failing })).toEqual({ done: 20, stopped: { error } })
+    expect(await inPortions({ total: 30, portion: 10, signal, next: failing })).toEqual({
+      done: 20,
+      isOver: false,
+      stopped: { error },
+    })
+  })
+
+  test('are no more than one call is to do', async () => {
+    const next = async (size: number): Promise<Portion> => ({ count: size, hasMore: true })
+    expect(await inPortions({ total: 30, portion: 10, most: 2, next })).toEqual({ done: 20, isOver: false })
   })
 
   test('are repeated if they lost against others, and never if they may have been committed', async () => {
@@ -64,7 +77,10 @@ describe('portions', () => {
       if (++attempts < 3) throw new TaskError(code, 'x')
       return { count: 10, hasMore: false }
     }
-    expect(await inPortions({ total: 10, portion: 10, signal, next: losing('TRANSACTION_CONFLICT') })).toEqual({ done: 10 })
+    expect(await inPortions({ total: 10, portion: 10, signal, next: losing('TRANSACTION_CONFLICT') })).toEqual({
+      done: 10,
+      isOver: true,
+    })
     expect(attempts).toBe(3)
     attempts = 0
     const { done, stopped } = await inPortions({ total: 10, portion: 10, signal, next: losing('DATABASE_UNAVAILABLE') })
@@ -80,12 +96,14 @@ describe('portions', () => {
       sizes.push(size)
       return { count: size, hasMore: true }
     }
-    const running = inPortions({ total: 1_000, portion: 1_000, perSecond: 50, signal: stop.signal, next })
+    const progress = new Progress(1_000)
+    const onProgress = (done: number): void => progress.update(done)
+    const running = inPortions({ total: 1_000, portion: 1_000, perSecond: 50, signal: stop.signal, next, onProgress })
     await vi.advanceTimersByTimeAsync(10_500)
     expect(sizes).toEqual(Array.from({ length: 11 }, () => 50))
     expect(lines).toEqual(['550 of 1,000, 55/s, 9s left'])
     stop.abort()
-    expect(await running).toEqual({ done: 550, stopped: {} })
+    expect(await running).toEqual({ done: 550, isOver: false, stopped: {} })
     expect(performance.now() - begun).toBeLessThan(10_600)
   })
 })

@@ -73,6 +73,7 @@ export function keep(options: Partial<MaintenanceOptions<object>> = {}): Kept {
     expireTo: 'ready',
     limited: () => [],
     keepAttemptsMs: 5 * aDay,
+    keepAuditMs: 9 * aDay,
     refreshIntervalMs: undefined,
     leftovers,
     takenAway: new TakenAway<object>({ repository, dispatcher, holders: () => [] }),

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addActivation } from './commands/activation.ts'
-import { addAttention } from './commands/attention.ts'
+import { addAttention, showAttention } from './commands/attention.ts'
 import { addCancel } from './commands/cancel.ts'
 import { addCompletion } from './commands/completion.ts'
 import { addContext } from './commands/context.ts'
@@ -27,6 +27,7 @@ import { addTail } from './commands/tail.ts'
 import { addTimer } from './commands/timer.ts'
 import { addTopic } from './commands/topic.ts'
 import { addTopics } from './commands/topics.ts'
+import { addUndo } from './commands/undo.ts'
 import { addWait } from './commands/wait.ts'
 import { addWatch } from './commands/watch.ts'
 import { addWhy } from './commands/why.ts'
@@ -36,7 +37,7 @@ import { exitCodeHelp, exitCodeOf, exitCodes } from './core/exit-codes.ts'
 import { onInterrupt } from './core/interrupt.ts'
 import { leaveScreen } from './core/screen.ts'
 import { withoutSecrets } from './core/secrets.ts'
-import { sourceHelp } from './core/source.ts'
+import { isDatabaseNamed, sourceHelp } from './core/source.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 
@@ -79,6 +80,7 @@ for (const add of [
   addRepair,
   addDoctor,
   addAttention,
+  addUndo,
   addWhy,
   addErrors,
   addNodes,
@@ -100,7 +102,9 @@ process.on('uncaughtException', fail)
 process.on('SIGINT', onInterrupt)
 
 try {
-  await program.parseAsync()
+  // Without arguments it says whether anything is wrong, if it knows which database to ask.
+  if (process.argv.length === 2 && isDatabaseNamed()) await showAttention({})
+  else await program.parseAsync()
 } catch (error) {
   // Commander has already printed the error, or the help or version that was asked for.
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage

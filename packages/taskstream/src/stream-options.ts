@@ -14,6 +14,7 @@ export interface StreamOptions<Transaction> extends Pick<
   | 'maintenanceIntervalMs'
   | 'statementTimeoutMs'
   | 'keepAttemptsMs'
+  | 'keepAuditMs'
   | 'limiter'
   | 'listener'
   | 'clock'
@@ -81,6 +82,7 @@ export const streamNames: OptionNames = optionNames<StreamOptions<never>>('tasks
   maintenanceIntervalMs: true,
   statementTimeoutMs: true,
   keepAttemptsMs: true,
+  keepAuditMs: true,
   limiter: true,
   listener: true,
   clock: true,

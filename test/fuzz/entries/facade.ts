@@ -157,6 +157,7 @@ export async function openFacade(): Promise<FuzzedWorld> {
             application: names.map((name) => name.slice(0, 200)),
             heartbeatIntervalMs: fc.constant(10),
             keepAttemptsMs: durations,
+            keepAuditMs: durations,
           }),
         ),
         (given: never) => taskstream(other as never, short(given)),

@@ -47,6 +47,7 @@ export async function openProcessing(): Promise<FuzzedWorld> {
     refreshIntervalMs: fc.constantFrom(60_000, 604_800_000),
     expireTo: fc.constantFrom('ready', 'expired'),
     keepAttemptsMs: fc.constantFrom(0, 3_153_600_000_000),
+    keepAuditMs: fc.constantFrom(0, 3_153_600_000_000),
     exclusive: fc.boolean(),
     blockedMs: fc.constantFrom(10, 86_400_000),
     listener: fc.constantFrom({}, [], [{ onError: handler }]),

@@ -1,6 +1,5 @@
-import type { Action, RecordedAction } from '@taskstream/task-api'
-import { attention, changes } from '@taskstream/task-operations'
-import type { Attention, Change } from '@taskstream/task-operations'
+import { attention, audit, changes } from '@taskstream/task-operations'
+import type { Attention, AuditEntry, Change } from '@taskstream/task-operations'
 import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
 import { exitCodes } from '../core/exit-codes.ts'
@@ -15,13 +14,7 @@ import { printList } from '../output/print.ts'
 export function addAttention(program: Command): void {
   withCommon(
     program.command('attention').description(`say whether anything is wrong, and what first; ends with ${exitCodes.no} if so`),
-  ).action(async (options: CommonOptions) => {
-    await using database = await openDatabase(options)
-    const rows = await attention({ tasks: database.tasks, transactions: database.reading })
-    if (rows.length === 0 && ['table', 'wide'].includes(formatOf(options))) console.log('nothing needs attention')
-    else printList({ columns, rows, name: ({ id }) => id }, options)
-    if (rows.length > 0) process.exitCode = exitCodes.no
-  })
+  ).action(showAttention)
   withCommon(program.command('changes').description('show what has changed: releases, pauses, new errors, timers, actions'))
     .option('--since <span>', 'of the last 15m, 2h or 3d', span, 7_200_000)
     .action(async ({ since, ...options }: CommonOptions & { readonly since: number }) => {
@@ -34,11 +27,18 @@ export function addAttention(program: Command): void {
     .option('--limit <count>', 'how many actions, the latest ones', integer, 50)
     .action(async (topic: string | undefined, { limit, ...options }: CommonOptions & { readonly limit: number }) => {
       await using database = await openDatabase(options)
-      const rows = await database.reading<readonly RecordedAction[]>((transaction) =>
-        database.tasks.actions(transaction, { limit, ...(topic !== undefined && { topic }) }),
-      )
+      const rows = await audit(database, { limit, ...(topic !== undefined && { topic }) })
       printList({ columns: actionColumns, rows, name: ({ id }) => id }, options)
     })
+}
+
+/** Also what the command line does without a command. */
+export async function showAttention(options: CommonOptions): Promise<void> {
+  await using database = await openDatabase(options)
+  const rows = await attention({ tasks: database.tasks, transactions: database.reading })
+  if (rows.length === 0 && ['table', 'wide'].includes(formatOf(options))) console.log('nothing needs attention')
+  else printList({ columns, rows, name: ({ id }) => id }, options)
+  if (rows.length > 0) process.exitCode = exitCodes.no
 }
 
 const columns: readonly Column<Attention>[] = [
@@ -54,12 +54,13 @@ const changeColumns: readonly Column<Change>[] = [
   { name: 'text', rank: 0, kind: 'text', value: ({ text }) => text },
 ]
 
-const actionColumns: readonly Column<RecordedAction>[] = [
+const actionColumns: readonly Column<AuditEntry>[] = [
   { name: 'when', rank: 0, kind: 'instant', value: ({ at }) => at },
-  { name: 'action', rank: 0, kind: 'word', value: ({ action }: Action) => action },
+  { name: 'action', rank: 0, kind: 'word', value: ({ action }) => action },
   { name: 'topic', rank: 0, kind: 'identifier', value: ({ topic }) => topic },
   { name: 'tasks', rank: 0, kind: 'number', value: ({ count }) => count },
   { name: 'who', rank: 1, kind: 'text', value: ({ actor }) => actor },
   { name: 'note', rank: 2, kind: 'text', value: ({ note }) => note },
-  { name: 'id', rank: 3, kind: 'word', value: ({ id }) => id },
+  { name: 'undone', rank: 1, kind: 'word', value: ({ undone }) => (undone === 'no' ? undefined : undone) },
+  { name: 'id', rank: 0, kind: 'word', value: ({ id }) => id },
 ]

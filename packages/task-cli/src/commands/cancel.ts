@@ -1,16 +1,16 @@
 import { taskToString } from '@taskstream/task-api'
-import type { Cancellation, FilterState } from '@taskstream/task-api'
+import type { FilterState, LockedTask, Task } from '@taskstream/task-api'
+import type { ActionRequest } from '@taskstream/task-operations'
 import type { Command } from 'commander'
-import { checkChosen, countTasks, previewInstant, runBulk, toBoundFilter, withBulk } from '../core/bulk.ts'
+import { checkChosen, filterGiven, runBulk, runNamed, tellUndo, withBulk } from '../core/bulk.ts'
 import type { BulkOptions } from '../core/bulk.ts'
 import { confirmContext } from '../core/confirm.ts'
 import { openDatabase } from '../core/database.ts'
 import type { NamedDatabase } from '../core/database.ts'
 import { CommandError } from '../core/exit-codes.ts'
-import { matchingPortion, matchingPortions } from '../core/matching.ts'
-import { explainUntouched, onNamedTasks } from '../core/named-tasks.ts'
+import { explainUntouched } from '../core/named-tasks.ts'
 import { toFilter } from '../core/options.ts'
-import { refHelp } from '../core/refs.ts'
+import { refHelp, toRef, toSelector } from '../core/refs.ts'
 import { printDone } from '../output/print.ts'
 
 /** The states in which a task can be cancelled. */
@@ -41,49 +41,30 @@ Examples:
 }
 
 async function cancelFiltered(database: NamedDatabase, topic: string, options: BulkOptions): Promise<void> {
-  const at = await previewInstant(database, topic)
-  const states = (options.state ?? open).filter((state) => open.includes(state))
-  if (states.length === 0)
-    throw new CommandError(
-      'usage',
-      `tasks in the state ${options.state!.join(', ')} cannot be cancelled, only ${open.join(', ')}`,
-    )
-  const filter = { ...toBoundFilter(options, at), states }
-  const { next, last } = matchingPortions(database, topic, filter, async (transaction, sequences) => {
-    const done: Cancellation = await database.tasks.cancel(transaction, topic, sequences)
-    return done.cancelled.length
-  })
-  const count = await runBulk(
-    {
-      topic,
-      action: 'cancel',
-      would: 'cancelled',
-      preview: { at, count: await countTasks(database, topic, filter, options.limit) },
-      portion: matchingPortion,
-      next,
-      goOn: () => (last() === undefined ? {} : { '--from': String(last()! + 1) }),
-    },
-    database,
-    options,
-  )
-  const dryRun = options.dryRun ?? false
+  const { states, ...filter } = filterGiven(options)
+  const known = states?.filter((state) => open.includes(state))
+  if (known?.length === 0)
+    throw new CommandError('usage', `tasks in the state ${states!.join(', ')} cannot be cancelled, only ${open.join(', ')}`)
+  const request: ActionRequest = { action: 'cancel', topic, filter: { ...filter, ...(known && { states: known }) } }
+  const { count, dryRun, audit } = await runBulk({ request, would: 'cancelled' }, database, options)
   const line = `${dryRun ? 'would be cancelled' : 'cancelled'}: ${count}`
-  printDone({ json: { count, dryRun }, lines: [line], names: [topic] }, options)
+  printDone({ json: { count, dryRun, audit }, lines: [line], names: [topic] }, options)
 }
 
 async function cancelNamed(database: NamedDatabase, topic: string, refs: readonly string[], options: BulkOptions): Promise<void> {
   if (options.dryRun) throw new CommandError('usage', '--dry-run goes with a filter: tasks that are named are known')
   await confirmContext({ count: refs.length }, database, options)
-  const done = await database.transactions((transaction) =>
-    onNamedTasks<Cancellation>(transaction, refs, async (tx, selector) => await database.tasks.cancel(tx, topic, selector)),
-  )
-  const cancelled = done.flatMap((each) => each.cancelled)
-  const taken = done.flatMap((each) => each.taken)
+  const named = refs.map((ref) => toSelector(toRef(ref)))
+  const { id, tasks } = await runNamed(database, { action: 'cancel', topic, named })
+  const toTask = ({ sequence, identifier }: LockedTask): Task => ({ topic, sequence, identifier })
+  const cancelled = tasks.map(toTask)
+  const taken = tasks.filter(({ state }) => state === 'active').map(toTask)
   const atWork = new Set(taken.map(({ sequence }) => sequence))
   const lines = cancelled.map(
     (task) => `cancelled ${taskToString(task)}${atWork.has(task.sequence) ? ', which was at work' : ''}`,
   )
   const names = cancelled.map(({ sequence }) => `@${sequence}`)
-  printDone({ json: { cancelled, taken }, lines: [...lines, `cancelled: ${lines.length}`], names }, options)
+  printDone({ json: { cancelled, taken, audit: id }, lines: [...lines, `cancelled: ${lines.length}`], names }, options)
+  tellUndo(id, 'cancel')
   await explainUntouched(database, topic, refs, cancelled)
 }

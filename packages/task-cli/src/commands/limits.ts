@@ -1,8 +1,12 @@
 import { invalid } from '@taskstream/task-api'
 import type { TopicLimits } from '@taskstream/task-api'
+import { limitTopic } from '@taskstream/task-operations'
 import { Option } from 'commander'
 import type { Command } from 'commander'
+import { tellUndo } from '../core/bulk.ts'
 import { openDatabase } from '../core/database.ts'
+import type { NamedDatabase } from '../core/database.ts'
+import { operatorOf } from '../core/operator.ts'
 import { withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
 import type { Column } from '../output/column.ts'
@@ -59,10 +63,7 @@ Examples:
       await using database = await openDatabase(options)
       const limits =
         topic !== undefined && given.length > 0
-          ? await database.transactions<Limits>(async (transaction) => {
-              const before = (await database.tasks.limits(transaction)).get(topic) ?? {}
-              return new Map([[topic, await database.tasks.limit(transaction, topic, changed(before, options))]])
-            })
+          ? await setLimits(database, topic, options)
           : await database.reading<Limits>(async (transaction) => {
               // A topic without limits is told apart from one that is not there.
               if (topic !== undefined) await database.tasks.task(transaction, topic, 0)
@@ -72,6 +73,12 @@ Examples:
       const json = ([name, limited]: LimitsRow): unknown => ({ topic: name, ...limited })
       printList({ columns, rows: shown, name: ([name]) => name, json, document: Object.fromEntries(shown) }, options)
     })
+}
+
+async function setLimits(database: NamedDatabase, topic: string, options: LimitsOptions): Promise<Limits> {
+  const { id, limits } = await limitTopic(operatorOf(database), topic, (before) => changed(before, options))
+  tellUndo(id, 'limits')
+  return new Map([[topic, limits]])
 }
 
 /** The options that change something. */

@@ -1,10 +1,13 @@
 import { TaskError, taskToString } from '@taskstream/task-api'
+import { runTimer, switchTimers } from '@taskstream/task-operations'
 import { allPeriodicTasks, periodicTasks } from '@taskstream/task-scheduler'
 import type { Misfire, PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
 import { Option } from 'commander'
 import type { Command } from 'commander'
+import { tellUndo } from '../core/bulk.ts'
 import { openDatabase } from '../core/database.ts'
 import type { NamedDatabase } from '../core/database.ts'
+import { operatorOf } from '../core/operator.ts'
 import { integer, withCommon } from '../core/options.ts'
 import { exitCodes } from '../core/exit-codes.ts'
 import type { CommonOptions } from '../core/options.ts'
@@ -152,14 +155,11 @@ function addPauses(periodic: Command): void {
         if (ids.length > 0 === (options.all === true))
           throw new TaskError('ARGUMENT_INVALID', `Which timers? Give their ids, or --all`)
         await using database = await openDatabase(options)
-        const timers = timersOf(database, options)
-        const changed = await database.transactions<number>(async (transaction) => {
-          if (options.all) return await timers[`${name}All`](transaction)
-          let count = 0
-          for (const id of ids) if (await timers[name](transaction, id)) count++
-          return count
-        })
-        printDone({ json: { [done]: changed }, lines: [`${done}: ${changed}`], names: ids }, options)
+        const chosen = { scope: options.scope ?? 'system', ...(options.all ? {} : { ids }) }
+        const { ids: all, id } = await switchTimers(operatorOf(database), chosen, name)
+        const changed = all.length
+        printDone({ json: { [done]: changed, audit: id }, lines: [`${done}: ${changed}`], names: ids }, options)
+        tellUndo(id, name)
       })
   }
 }
@@ -170,14 +170,14 @@ function addRun(periodic: Command): void {
     .addHelpText('after', '\nExample:\n  taskstream periodic run housekeeping')
     .action(async (id: string, options: ScopeOptions) => {
       await using database = await openDatabase(options)
-      const timers = timersOf(database, options)
-      const { submitted, unfinished } = await database.transactions((transaction) => timers.runNow(transaction, id))
+      const { submitted, unfinished, id: audit } = await runTimer(operatorOf(database), options.scope ?? 'system', id)
       if (unfinished !== undefined) process.exitCode = exitCodes.no
       const line = submitted
         ? `submitted: ${taskToString(submitted)}`
         : `nothing submitted: its task @${unfinished} has not ended`
-      const json = submitted ? { submitted } : { unfinished }
+      const json = submitted ? { submitted, audit } : { unfinished }
       printDone({ json, lines: [line], names: submitted ? [`@${submitted.sequence}`] : [] }, options)
+      tellUndo(audit, 'timer run')
     })
 }
 

@@ -1,9 +1,10 @@
 import type { FilterState } from '@taskstream/task-api'
+import type { ActionRequest } from '@taskstream/task-operations'
 import type { Command } from 'commander'
-import { countTasks, previewInstant, runBulk, toBoundFilter, withBulk } from '../core/bulk.ts'
+import { filterGiven, previewInstant, runBulk, withBulk } from '../core/bulk.ts'
 import type { BulkOptions } from '../core/bulk.ts'
 import { openDatabase } from '../core/database.ts'
-import { toInstant, span } from '../core/time.ts'
+import { span } from '../core/time.ts'
 import { CommandError } from '../core/exit-codes.ts'
 import { printDone } from '../output/print.ts'
 
@@ -13,8 +14,6 @@ interface PurgeOptions extends BulkOptions {
 
 /** What the verb purges if nothing is said: what has ended, or was set aside. */
 const ended: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
-
-const portion = 1_000
 
 export function addPurge(program: Command): void {
   withBulk(program.command('purge').description('delete tasks that have ended, or that are in the given states'))
@@ -37,29 +36,14 @@ Examples:
       await using database = await openDatabase(options)
       const now = await previewInstant(database, topic)
       const at = new Date(now.getTime() - (olderThan ?? 0))
-      const filter = { ...toBoundFilter(options, at), states: options.state ?? ended }
-      const bound = options.changedBefore === undefined ? at : toInstant('--changed-before', options.changedBefore)
-      const count = await runBulk(
-        {
-          topic,
-          action: 'purge',
-          would: 'deleted',
-          preview: { at: bound, count: await countTasks(database, topic, filter, options.limit) },
-          isGrave: true,
-          portion,
-          next: async (size) => {
-            const purged = await database.transactions<number>((transaction) =>
-              database.tasks.purge(transaction, topic, { ...filter, limit: size }),
-            )
-            return { count: purged, hasMore: purged === size }
-          },
-          goOn: () => ({ '--older-than': undefined }),
-        },
+      const request: ActionRequest = { action: 'purge', topic, filter: filterGiven(options) }
+      const goOn = { '--older-than': undefined }
+      const { count, dryRun, audit } = await runBulk(
+        { request, would: 'deleted', isGrave: true, asOf: at, goOn },
         database,
         options,
       )
-      const dryRun = options.dryRun ?? false
       const line = `${dryRun ? 'would be deleted' : 'deleted'}: ${count}`
-      printDone({ json: { count, dryRun }, lines: [line], names: [topic] }, options)
+      printDone({ json: { count, dryRun, audit }, lines: [line], names: [topic] }, options)
     })
 }

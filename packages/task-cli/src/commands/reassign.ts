@@ -1,12 +1,12 @@
 import { stateOf, taskResults } from '@taskstream/task-api'
 import type { RevivableState, TaskResult } from '@taskstream/task-api'
+import type { ActionRequest } from '@taskstream/task-operations'
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { countTasks, previewInstant, runBulk, toBoundFilter, withBulk } from '../core/bulk.ts'
+import { filterGiven, runBulk, withBulk } from '../core/bulk.ts'
 import type { BulkOptions } from '../core/bulk.ts'
 import { openDatabase } from '../core/database.ts'
 import { CommandError } from '../core/exit-codes.ts'
-import { matchingPortion, matchingPortions } from '../core/matching.ts'
 import { printDone } from '../output/print.ts'
 
 interface ReassignOptions extends BulkOptions {
@@ -31,41 +31,9 @@ Examples:
       if (state === undefined || others.length > 0) throw new CommandError('usage', 'which tasks? Give one --state')
       if (state === stateOf(result)) throw new CommandError('usage', `these tasks are ${state} already: give another --result`)
       await using database = await openDatabase(options)
-      const at = await previewInstant(database, topic)
-      const filter = { ...toBoundFilter(options, at), states: [state] }
-      const { next, last } = matchingPortions(database, topic, filter, async (transaction, sequences) => {
-        let count = 0
-        // The verb looks at the state again, so a task that has changed meanwhile stays as it is.
-        for (const [from, to] of runsOf(sequences))
-          count += await database.tasks.reassignAll(transaction, topic, { from: state, to: result, first: from, last: to })
-        return count
-      })
-      const count = await runBulk(
-        {
-          topic,
-          action: 'reassign',
-          would: stateOf(result),
-          preview: { at, count: await countTasks(database, topic, filter, options.limit) },
-          portion: matchingPortion,
-          next,
-          goOn: () => (last() === undefined ? {} : { '--from': String(last()! + 1) }),
-        },
-        database,
-        options,
-      )
-      const dryRun = options.dryRun ?? false
+      const request: ActionRequest = { action: 'reassign', topic, result, filter: { ...filterGiven(options), states: [state] } }
+      const { count, dryRun, audit } = await runBulk({ request, would: stateOf(result) }, database, options)
       const line = `${dryRun ? 'would be' : 'now'} ${stateOf(result)}: ${count}`
-      printDone({ json: { count, result, dryRun }, lines: [line], names: [topic] }, options)
+      printDone({ json: { count, result, dryRun, audit }, lines: [line], names: [topic] }, options)
     })
-}
-
-/** Sequences that follow each other go in one statement. */
-function runsOf(sequences: readonly number[]): readonly (readonly [from: number, to: number])[] {
-  const runs: [number, number][] = []
-  for (const sequence of sequences) {
-    const run = runs.at(-1)
-    if (run !== undefined && run[1] + 1 === sequence) run[1] = sequence
-    else runs.push([sequence, sequence])
-  }
-  return runs
 }

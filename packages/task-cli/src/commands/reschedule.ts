@@ -1,13 +1,14 @@
 import { taskToString } from '@taskstream/task-api'
 import type { Rescheduling, Task } from '@taskstream/task-api'
 import type { Command } from 'commander'
+import { runNamed, tellUndo } from '../core/bulk.ts'
 import { confirmContext, withContextName } from '../core/confirm.ts'
 import type { ConfirmOptions } from '../core/confirm.ts'
 import { openDatabase } from '../core/database.ts'
-import { explainUntouched, onNamedTasks } from '../core/named-tasks.ts'
+import { explainUntouched } from '../core/named-tasks.ts'
 import { integer, withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
-import { refHelp } from '../core/refs.ts'
+import { refHelp, toRef, toSelector } from '../core/refs.ts'
 import { toInstant } from '../core/time.ts'
 import { printDone } from '../output/print.ts'
 
@@ -55,17 +56,12 @@ export function addRunNow(program: Command): void {
 async function reschedule(topic: string, refs: readonly string[], to: Rescheduling, options: NamedOptions): Promise<void> {
   await using database = await openDatabase(options)
   await confirmContext({ count: refs.length }, database, options)
-  const moved = await database.transactions(async (transaction) =>
-    (
-      await onNamedTasks<readonly Task[]>(
-        transaction,
-        refs,
-        async (tx, selector) => await database.tasks.reschedule(tx, topic, selector, to),
-      )
-    ).flat(),
-  )
+  const named = refs.map((ref) => toSelector(toRef(ref)))
+  const { id, tasks } = await runNamed(database, { action: 'reschedule', topic, named, to })
+  const moved = tasks.map(({ sequence, identifier }): Task => ({ topic, sequence, identifier }))
   const lines = [...moved.map((task) => `rescheduled ${taskToString(task)}`), `rescheduled: ${moved.length}`]
-  printDone({ json: { rescheduled: moved }, lines, names: moved.map(({ sequence }) => `@${sequence}`) }, options)
+  printDone({ json: { rescheduled: moved, audit: id }, lines, names: moved.map(({ sequence }) => `@${sequence}`) }, options)
+  tellUndo(id, 'reschedule')
   await explainUntouched(database, topic, refs, moved)
 }
 

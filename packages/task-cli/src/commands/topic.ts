@@ -1,11 +1,14 @@
 import { pollConditions, pollOrders } from '@taskstream/task-api'
 import type { TopicLimits, TopicOptions } from '@taskstream/task-api'
+import { destroyTopic } from '@taskstream/task-operations'
 import { Option } from 'commander'
 import type { Command } from 'commander'
+import { tellUndo } from '../core/bulk.ts'
 import { confirmWrite, withConfirmation } from '../core/confirm.ts'
 import type { ConfirmOptions } from '../core/confirm.ts'
 import { openDatabase } from '../core/database.ts'
 import { checkTopicKnown } from '../core/known.ts'
+import { operatorOf } from '../core/operator.ts'
 import { withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
 import { atMost, readTopics } from '../core/topics.ts'
@@ -97,7 +100,8 @@ Examples:
       const preview = `topic ${topic} has ${waiting} ready, ${working} active and ${later} delayed tasks, and its history; all are deleted`
       if (dryRun) return printDone({ json: { topic, destroyed: false, dryRun }, lines: [preview], names: [topic] }, options)
       await confirmWrite({ preview, isGrave: true, count: 1 }, database, options)
-      const destroyed = await database.transactions<boolean>((transaction) => database.tasks.destroy(transaction, topic))
-      printDone({ json: { topic, destroyed, dryRun }, lines: [`destroyed: ${topic}`], names: [topic] }, options)
+      const { changed: destroyed, id } = await destroyTopic(operatorOf(database), topic)
+      tellUndo(id, 'destroy')
+      printDone({ json: { topic, destroyed, dryRun, audit: id }, lines: [`destroyed: ${topic}`], names: [topic] }, options)
     })
 }

@@ -1,5 +1,7 @@
 /** Commands that write every task that meets a filter: preview, confirmation, portions, and how to go on after a stop. */
-import type { FilterState, JsonValue, TaskCount, TaskFilter } from '@taskstream/task-api'
+import type { TaskFilter } from '@taskstream/task-api'
+import { act, preview } from '@taskstream/task-operations'
+import type { Acted, ActionPreview, ActionRequest } from '@taskstream/task-operations'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import { visible } from '../output/visible.ts'
@@ -7,17 +9,13 @@ import { confirmWrite, withConfirmation } from './confirm.ts'
 import type { ConfirmOptions } from './confirm.ts'
 import type { NamedDatabase } from './database.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
-import { explain } from './explain.ts'
 import { goOn } from './go-on.ts'
 import { whileStoppable } from './interrupt.ts'
 import { positive, toFilter, withCommon, withFilter } from './options.ts'
 import type { CommonOptions, FilterOptions } from './options.ts'
 import { checkTopicKnown } from './known.ts'
-import { inPortions } from './portions.ts'
-import type { Portion } from './portions.ts'
-import { personOf } from './person.ts'
-import { withoutSecrets } from './secrets.ts'
-import { counted } from './progress.ts'
+import { operatorOf } from './operator.ts'
+import { counted, Progress } from './progress.ts'
 import { toInstant } from './time.ts'
 
 export interface BulkOptions extends CommonOptions, FilterOptions, ConfirmOptions {
@@ -27,27 +25,24 @@ export interface BulkOptions extends CommonOptions, FilterOptions, ConfirmOption
 }
 
 export interface Bulk {
-  readonly topic: string
-  /** The name of the command, for the audit. */
-  readonly action: string
+  readonly request: ActionRequest
   /** What is done to the tasks, as in `31,210 tasks would be ready again`. */
   readonly would: string
-  /** What was previewed. */
-  readonly preview: BulkPreview
   readonly isGrave?: boolean
-  /** How many tasks a portion has at most. */
-  readonly portion: number
-  readonly next: (size: number) => Promise<Portion>
+  /** The instant of the preview, if it is not now. */
+  readonly asOf?: Date
   /** Options to go on with, instead of those that were given; undefined leaves one out. */
-  readonly goOn?: () => Readonly<Record<string, string | undefined>>
+  readonly goOn?: Readonly<Record<string, string | undefined>>
 }
 
-export interface BulkPreview {
+export interface BulkDone {
+  /** How many tasks were changed; in a dry run, how many would be. */
   readonly count: number
-  /** What the preview says besides the count. */
-  readonly detail?: string
-  /** The instant of the preview, by the database's clock. */
-  readonly at: Date
+  readonly first?: number
+  readonly last?: number
+  /** The id of the action in the audit. */
+  readonly audit?: string
+  readonly dryRun: boolean
 }
 
 export function withBulk(command: Command): Command {
@@ -60,12 +55,12 @@ export function withBulk(command: Command): Command {
     .option('--rate <count/s>', 'how many tasks a second at most, such as 50/s', rate)
 }
 
-/** The filter of the options, and the bound that keeps out what changes after the preview. */
-export function toBoundFilter(options: BulkOptions, at: Date): Omit<TaskFilter, 'states'> & { readonly changedBefore: Date } {
-  const { states: _states, ...filter } = toFilter(options)
+/** The filter of the options. */
+export function filterGiven(options: BulkOptions): TaskFilter {
+  const { changedBefore } = options
   return {
-    ...filter,
-    changedBefore: options.changedBefore === undefined ? at : toInstant('--changed-before', options.changedBefore),
+    ...toFilter(options),
+    ...(changedBefore !== undefined && { changedBefore: toInstant('--changed-before', changedBefore) }),
   }
 }
 
@@ -76,61 +71,85 @@ export async function previewInstant(database: NamedDatabase, topic: string): Pr
   return new Date(await reading<number>((transaction) => tasks.timers.now(transaction, topic)))
 }
 
-/** Counts exactly the tasks in these states that meet a filter, up to the limit. */
-export async function countTasks(
-  { reading, tasks }: NamedDatabase,
-  topic: string,
-  filter: TaskFilter & { readonly states: readonly FilterState[] },
-  limit: number = Infinity,
-): Promise<number> {
-  const counts = await reading<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
-    tasks.count(transaction, { ...filter, topic }),
-  )
-  const all = [...(counts.get(topic)?.values() ?? [])].reduce((sum, { count }) => sum + count, 0)
-  return Math.min(all, limit)
-}
-
 /**
  * Shows the preview, asks, and writes in portions.
  *
- * @returns how many tasks were written; the preview's count with `dryRun`
  * @throws CommandError refused, if it is not confirmed; what stopped the portions, once it was said how to go on
  */
-export async function runBulk(bulk: Bulk, database: NamedDatabase, options: BulkOptions): Promise<number> {
-  const { count, detail, at } = bulk.preview
-  if (options.dryRun || count === 0) return count
-  const preview = `${counted(count)} ${count === 1 ? 'task' : 'tasks'} of ${bulk.topic} would be ${bulk.would}${detail ?? ''}`
-  await confirmWrite({ preview, count, isGrave: bulk.isGrave ?? false }, database, options)
-  const { portion, next } = bulk
-  const { done, stopped } = await whileStoppable((signal) =>
-    inPortions({ total: count, portion, signal, next, ...(options.rate !== undefined && { perSecond: options.rate }) }),
-  )
-  if (done > 0) await recordDone(bulk, done, database, options)
-  if (stopped === undefined) return done
-  const rest = {
-    '--changed-before': options.changedBefore ?? at.toISOString(),
-    ...(options.limit !== undefined && { '--limit': String(options.limit - done) }),
-    '--try': undefined,
-    ...bulk.goOn?.(),
+export async function runBulk(
+  { request, would, isGrave = false, asOf: bound, goOn: otherwise }: Bulk,
+  database: NamedDatabase,
+  options: BulkOptions,
+): Promise<BulkDone> {
+  const { topic, action } = request
+  const { dryRun = false, limit, rate } = options
+  await checkTopicKnown(database, topic)
+  const operator = operatorOf(database)
+  const found = await preview(operator, request, { ...(limit !== undefined && { limit }), ...(bound && { asOf: bound }) })
+  const { count, of, asOf, last } = found
+  const ends = endsOf(found, request)
+  if (dryRun || count === 0) return { count, dryRun, ...ends }
+  const range = ends.first === undefined || ends.last === undefined ? '' : `, sequences ${ends.first} to ${ends.last}`
+  const some = count < of ? `, of ${counted(of)}` : ''
+  const text = `${counted(count)} ${count === 1 ? 'task' : 'tasks'} of ${topic} would be ${would}${some}${range}`
+  await confirmWrite({ preview: text, count, isGrave }, database, options)
+  const progress = new Progress(count)
+  const done = await whileStoppable((signal) =>
+    act(operator, request, {
+      asOf,
+      limit: count,
+      signal,
+      onProgress: (tasks) => progress.update(tasks),
+      ...(last !== undefined && { to: last }),
+      ...(rate !== undefined && { perSecond: rate }),
+    }),
+  ).finally(() => progress.end())
+  if (done.stopped !== undefined) {
+    const rest = {
+      '--changed-before': options.changedBefore ?? asOf.toISOString(),
+      ...(limit !== undefined && { '--limit': String(limit - done.count) }),
+      '--try': undefined,
+      ...(done.next?.from !== undefined && { '--from': String(done.next.from) }),
+      ...otherwise,
+    }
+    const command = goOn(process.argv.slice(2), rest)
+    console.error(visible(`stopped after ${counted(done.count)} of ${counted(count)}; go on with: ${command}`))
   }
-  const command = goOn(process.argv.slice(2), rest)
-  console.error(visible(`stopped after ${counted(done)} of ${counted(count)}; go on with: ${command}`))
-  if (stopped.error !== undefined) throw stopped.error
-  process.exitCode = exitCodes.interrupted
+  tellUndo(done.id, action)
+  if (done.stopped?.error !== undefined) throw done.stopped.error
+  if (done.stopped !== undefined) process.exitCode = exitCodes.interrupted
+  return {
+    count: done.count,
+    dryRun,
+    ...(done.first !== undefined && { first: done.first }),
+    ...(done.last !== undefined && { last: done.last }),
+    ...(done.id !== undefined && { audit: done.id }),
+  }
+}
+
+/** Of the newest tasks, and of those of one error, not all are known before. */
+function endsOf({ count, tasks, last }: ActionPreview, request: ActionRequest): Pick<BulkDone, 'first' | 'last'> {
+  if (request.try !== undefined && count > tasks.length) return {}
+  const end = request.try === undefined ? last : tasks.at(-1)?.sequence
+  return tasks[0] === undefined || end === undefined ? {} : { first: tasks[0].sequence, last: end }
+}
+
+/**
+ * Does something to tasks that are named, in one transaction.
+ *
+ * @returns what was done; without tasks nothing was
+ */
+export async function runNamed(database: NamedDatabase, request: ActionRequest): Promise<Acted> {
+  const done = await act(operatorOf(database), request, { asOf: new Date() })
+  if (done.stopped !== undefined) throw done.stopped.error
   return done
 }
 
-/** Remembers who did it. What was done stays done, also where the audit cannot be written. */
-async function recordDone({ action, topic }: Bulk, count: number, database: NamedDatabase, options: BulkOptions): Promise<void> {
-  const { states, ...filter } = toFilter(options)
-  const chosen = { ...filter, ...(states && { states }) } as JsonValue
-  try {
-    await database.transactions<string>((transaction) =>
-      database.tasks.record(transaction, { action, topic, actor: personOf(), via: 'cli', count, filter: chosen }),
-    )
-  } catch (error) {
-    console.error(withoutSecrets(`the audit was not written: ${explain(error)}`))
-  }
+/** Says under which id an action is in the audit, and how to undo it. */
+export function tellUndo(id: string | undefined, action: string): void {
+  if (id === undefined) return
+  const how = action === 'purge' || action === 'destroy' ? 'nothing undoes it' : `undo: taskstream undo ${id}`
+  console.error(`audit: ${id}; ${how}`)
 }
 
 /** @throws CommandError usage, unless tasks are chosen, so that an option that was forgotten does not mean all of them */

@@ -1,26 +1,11 @@
-/** Runs a verb on the tasks that a command names, and tells those that are not there from those that stay as they are. */
-import type { Task, TaskSelector } from '@taskstream/task-api'
+/** Of tasks that a command names, tells those that are not there from those that stay as they are. */
+import type { Task } from '@taskstream/task-api'
 import { visible } from '../output/visible.ts'
 import type { NamedDatabase } from './database.ts'
 import { noTask } from './known.ts'
-import { findTask, names, toRef, toSelector } from './refs.ts'
+import { findTask, names, toRef } from './refs.ts'
 import type { Ref } from './refs.ts'
 import { nameOf, stateOf } from './tasks.ts'
-
-/** Calls the verb for each way in which the tasks are named, in the transaction. */
-export async function onNamedTasks<Result>(
-  transaction: unknown,
-  texts: readonly string[],
-  verb: (transaction: unknown, selector: TaskSelector) => Promise<Result>,
-): Promise<readonly Result[]> {
-  const refs = texts.map(toRef)
-  // One call for all sequences locks the tasks in their order, so two such commands cannot deadlock.
-  const sequences = refs.flatMap((ref) => ('sequence' in ref ? [ref.sequence] : []))
-  const selectors = [...(sequences.length > 0 ? [sequences] : []), ...refs.filter((ref) => !('sequence' in ref)).map(toSelector)]
-  const results: Result[] = []
-  for (const selector of selectors) results.push(await verb(transaction, selector))
-  return results
-}
 
 /**
  * Says on standard error of each named task that the verb left as it is in which state it is.

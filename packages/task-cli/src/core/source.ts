@@ -56,6 +56,11 @@ export function sourceHelp(): string {
   }
 }
 
+/** Whether a command without options knows a database to work on. */
+export function isDatabaseNamed(): boolean {
+  return Boolean(process.env['TASKSTREAM_URL']) || findContexts()?.used !== undefined
+}
+
 function described({ url, from }: Address): string {
   try {
     noteSecretsOf(url)

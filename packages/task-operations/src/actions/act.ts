@@ -1,9 +1,9 @@
-/** Runs an action in portions, each in a transaction of its own: locks are short, and it ends between two of them. */
-import { isPassing } from '@taskstream/task-api'
+/** Runs an action on many tasks, from one portion to the next, or from one call to the next. */
 import type { LockedTask } from '@taskstream/task-api'
 import type { Operator } from './operator.ts'
 import { doPortion, portionSize } from './portion.ts'
 import type { PortionDone } from './portion.ts'
+import { inPortions } from './portions.ts'
 import { filterOf } from './request.ts'
 import type { ActionRequest } from './request.ts'
 
@@ -56,9 +56,6 @@ export interface Acted {
   readonly stopped?: { readonly error?: unknown }
 }
 
-/** A portion that lost against another transaction is done again, so often. */
-const mostAttempts = 6
-
 /**
  * Does something to many tasks. Each portion of at most 1,000 tasks is one transaction, with its record.
  *
@@ -69,31 +66,25 @@ const mostAttempts = 6
  */
 export async function act(operator: Operator, request: ActionRequest, options: ActOptions): Promise<Acted> {
   filterOf(request)
-  const { limit = Infinity, perSecond, after, signal, portions = Infinity, onProgress } = options
-  const begun = performance.now()
-  const before = after?.done ?? 0
+  const { limit = Infinity, perSecond, after, signal, portions, to, onProgress } = options
   const sum = new Sum(after)
-  let hasMore = true
-  const most = Math.min(limit, request.try ?? Infinity)
-  const atOnce = perSecond === undefined ? portionSize : Math.min(portionSize, Math.max(1, Math.floor(perSecond)))
-  try {
-    for (let portion = 0; hasMore && sum.count < most; portion++) {
-      if (signal?.aborted) return sum.acted({})
-      if (portion >= portions) return sum.acted()
-      const size = Math.min(atOnce, most - sum.count)
-      const done = await again(() => next(operator, request, options, sum, size), signal)
+  const { isOver, stopped } = await inPortions({
+    total: Math.min(limit, request.try ?? Infinity) - sum.count,
+    portion: portionSize,
+    next: async (size) => {
+      const done = await next(operator, request, options, sum, size)
       sum.add(done, request)
-      // Tasks of one error come in the order in which they failed, and the first ones again if others have locked them.
-      hasMore = done.hasMore && request.try === undefined && (request.fingerprint === undefined || done.tasks.length > 0)
-      if (options.to !== undefined && sum.from !== undefined && sum.from > options.to) hasMore = false
-      onProgress?.(sum.count)
-      const ahead = perSecond === undefined ? 0 : ((sum.count - before) / perSecond) * 1_000 - (performance.now() - begun)
-      if (hasMore && sum.count < most && ahead > 0) await pause(ahead, signal)
-    }
-    return sum.over()
-  } catch (error) {
-    return sum.acted({ error })
-  }
+      // The newest ones are one portion. Of one error the first ones come again if others have locked them.
+      const goesOn = request.try === undefined && (request.fingerprint === undefined || done.tasks.length > 0)
+      const isPast = to !== undefined && sum.from !== undefined && sum.from > to
+      return { count: done.tasks.length, hasMore: done.hasMore && goesOn && !isPast }
+    },
+    onProgress: () => onProgress?.(sum.count),
+    ...(signal && { signal }),
+    ...(perSecond !== undefined && { perSecond }),
+    ...(portions !== undefined && { most: portions }),
+  })
+  return isOver ? sum.over() : sum.acted(stopped)
 }
 
 function next(
@@ -165,32 +156,4 @@ class Sum {
       ...(this.#last !== undefined && this.#last > 0 && { first: this.#first!, last: this.#last }),
     }
   }
-}
-
-/** Two operators, or an operator and a node, may lock the same tasks: the transaction of one of them is rolled back. */
-export async function again<Result>(write: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await write()
-    } catch (error) {
-      // The outcome of a commit on a lost connection is unknown, so such a portion is not repeated.
-      const isLost = isPassing(error) && (error.code === 'TRANSACTION_CONFLICT' || error.code === 'DATABASE_BUSY')
-      if (!isLost || attempt === mostAttempts || signal?.aborted) throw error
-      await pause(50 * 2 ** attempt, signal)
-    }
-  }
-}
-
-/** An abort ends the pause, too. */
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve()
-    const end = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-  })
 }

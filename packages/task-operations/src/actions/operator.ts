@@ -24,6 +24,6 @@ export function byOf({ actor, via, note }: Operator): {
   return { via, ...(actor !== undefined && { actor }), ...(note !== undefined && { note }) }
 }
 
-export function readingOf({ reading, transactions }: Operator): TransactionSource<unknown> {
+export function readingOf({ reading, transactions }: Pick<Operator, 'reading' | 'transactions'>): TransactionSource<unknown> {
   return reading ?? transactions
 }

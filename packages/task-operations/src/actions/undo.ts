@@ -1,10 +1,10 @@
 /** Undoes actions: what nobody has touched since becomes again what it was. */
 import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { RecordedAction } from '@taskstream/task-api'
-import { again } from './act.ts'
 import { rangesOf } from './former.ts'
 import { byOf, readingOf } from './operator.ts'
 import type { Operator } from './operator.ts'
+import { again } from './portions.ts'
 import { undoRecord } from './undo-record.ts'
 import type { UndoneRecord } from './undo-record.ts'
 

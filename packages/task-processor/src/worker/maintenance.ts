@@ -31,6 +31,7 @@ export interface MaintenanceOptions<Transaction> {
   readonly expireTo: 'ready' | 'expired'
   /** How long attempts that did not succeed are kept. */
   readonly keepAttemptsMs: number
+  readonly keepAuditMs: number
   /** How often the planner's statistics are refreshed. Undefined: never. */
   readonly refreshIntervalMs: number | undefined
   readonly leftovers: Leftovers<Transaction>
@@ -123,20 +124,25 @@ export class Maintenance<Transaction> {
     }
   }
 
-  /** Removes the rows of owners that are long dead, whose tasks expire without these rows, and old attempts. */
+  /** Removes the rows of owners that are long dead, whose tasks expire without these rows, old attempts, and what people did long ago. */
   async #forget(): Promise<void> {
     const { repository, dispatcher, leaseMs, clock } = this.#options
     if (clock.monotonicMs() < this.#forgetAt) return
     await dispatcher.once<number>((transaction) => repository.purgeOwners(transaction, Math.max(forgottenAfterMs, leaseMs * 2)))
-    await this.#purgeAttempts()
+    await this.#purgeHistory()
     this.#forgetAt = clock.monotonicMs() + forgetEveryMs
   }
 
-  async #purgeAttempts(): Promise<void> {
-    const { repository, dispatcher, keepAttemptsMs } = this.#options
+  async #purgeHistory(): Promise<void> {
+    const { repository, dispatcher, keepAttemptsMs, keepAuditMs } = this.#options
     await this.#inChunks(() =>
       dispatcher.once<number>((transaction) =>
         repository.purgeAttempts(transaction, { olderThanMs: keepAttemptsMs, limit: chunkSize }),
+      ),
+    )
+    await this.#inChunks(() =>
+      dispatcher.once<number>((transaction) =>
+        repository.purgeActions(transaction, { olderThanMs: keepAuditMs, limit: chunkSize }),
       ),
     )
   }

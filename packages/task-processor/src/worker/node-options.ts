@@ -51,6 +51,11 @@ export interface TaskNodeOptions<Transaction> {
    * expired, suspended or delayed are kept for as long as it is. Give all nodes of a database the same value.
    */
   readonly keepAttemptsMs?: number
+  /**
+   * For how long it is kept what people have done to tasks, topics and timers, in milliseconds, 0 to 100 years. Default: 90 days. After that an action
+   * cannot be undone. Give all nodes of a database the same value.
+   */
+  readonly keepAuditMs?: number
   /** Whether former nodes of the same owner name count as dead once this node starts. Default false: they do when their lease has run out. */
   readonly exclusive?: boolean
   /** Limits the batches of all topics together: `bound(n)`, `prioritizing(n, …)`, or your own. Default: only each topic's concurrency limits. */
@@ -76,6 +81,7 @@ export interface NodeSettings {
   readonly statementTimeoutMs: number
   readonly expireTo: 'ready' | 'expired'
   readonly keepAttemptsMs: number
+  readonly keepAuditMs: number
   readonly clock: Clock
 }
 
@@ -91,6 +97,7 @@ const names = optionNames<TaskNodeOptions<never>>('a node', {
   statementTimeoutMs: true,
   expireTo: true,
   keepAttemptsMs: true,
+  keepAuditMs: true,
   exclusive: true,
   limiter: true,
   blockedMs: true,
@@ -111,6 +118,7 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
     statementTimeoutMs = 30_000,
     expireTo = 'ready',
     keepAttemptsMs = 14 * 86_400_000,
+    keepAuditMs = 90 * 86_400_000,
     clock = systemClock,
   } = options
   checkInteger('heartbeatIntervalMs', heartbeatIntervalMs, 10, 86_400_000)
@@ -121,6 +129,7 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
   checkInteger('statementTimeoutMs', statementTimeoutMs, 100, 86_400_000)
   if (expireTo !== 'ready' && expireTo !== 'expired') throw invalid('expireTo', expireTo, "must be 'ready' or 'expired'")
   checkDuration('keepAttemptsMs', keepAttemptsMs)
+  checkDuration('keepAuditMs', keepAuditMs)
   if (refreshIntervalMs !== undefined) checkInteger('refreshIntervalMs', refreshIntervalMs, 60_000, 7 * 86_400_000)
   if (leaseMs <= 2 * heartbeatIntervalMs)
     throw invalid('leaseMs', leaseMs, `must be more than twice heartbeatIntervalMs, which is ${heartbeatIntervalMs}`)
@@ -133,6 +142,7 @@ export function checkNodeOptions<Transaction>(options: TaskNodeOptions<Transacti
     statementTimeoutMs,
     expireTo,
     keepAttemptsMs,
+    keepAuditMs,
     clock,
   }
 }

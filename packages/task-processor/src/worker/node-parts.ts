@@ -53,6 +53,7 @@ export function makeNodeParts<Transaction>(
     statementTimeoutMs,
     expireTo,
     keepAttemptsMs,
+    keepAuditMs,
     refreshIntervalMs,
   } = settings
   const dispatcher = new Dispatcher({ repository, transactions: options.transactions, statementTimeoutMs })
@@ -107,6 +108,7 @@ export function makeNodeParts<Transaction>(
       intervalMs: maintenanceIntervalMs,
       expireTo,
       keepAttemptsMs,
+      keepAuditMs,
       refreshIntervalMs,
       onReady: (topics) => topics.forEach((topic) => wake(topic)),
       limited: managers,
