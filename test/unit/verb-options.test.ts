@@ -146,6 +146,7 @@ const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
     sequences: [],
     former: null,
     undoes: 'u',
+    replaces: true,
   },
 }
 

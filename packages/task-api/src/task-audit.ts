@@ -27,9 +27,14 @@ export interface Action {
   readonly former?: JsonValue
   /** The id of the record that this one undoes. A record is undone once. */
   readonly undoes?: string
+  /**
+   * Whether this takes the place of the record that this transaction has made of the same undo. A first record, of 0 tasks, keeps others from undoing the
+   * action while this transaction does. Only with `undoes`.
+   */
+  readonly replaces?: boolean
 }
 
-export interface RecordedAction extends Omit<Action, 'portion'> {
+export interface RecordedAction extends Omit<Action, 'portion' | 'replaces'> {
   /** The id of its action. A further portion has its number after a hyphen, and what undoes it a `u`: `5e1c0a9b7f21`, `5e1c0a9b7f21-1`, `5e1c0a9b7f21-1u`. */
   readonly id: string
   /** By the database's clock. */

@@ -141,6 +141,7 @@ export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
     sequences: true,
     former: true,
     undoes: true,
+    replaces: true,
   }),
   actions: optionNames<ActionsOptions>('actions', { id: true, topic: true, withinMs: true, details: true, limit: true }),
   purgeActions: optionNames<PurgeActionsOptions>('purgeActions', { olderThanMs: true, limit: true }),

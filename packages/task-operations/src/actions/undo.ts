@@ -116,18 +116,20 @@ async function undoPortion(operator: Operator, id: string, dryRun: boolean): Pro
       const records = (await tasks.actions(transaction, { id })) as readonly RecordedAction[]
       const record = records.find((one) => one.id === id)
       if (!record || records.some(({ undoes }) => undoes === id)) return undefined
-      const { restored, ...done } = await undoRecord(operator, transaction, record)
-      if (dryRun) throw new DryRun(done)
       const { topic } = record
-      await tasks.record(transaction, {
+      const undoing = {
         action: 'undo',
         ...(topic !== undefined && { topic }),
         ...byOf(operator),
-        count: done.undone,
         filter: { action: record.action },
-        ...(restored.length > 0 && { sequences: rangesOf(restored) }),
         undoes: id,
-      })
+      }
+      // Whoever else undoes it waits here, and does not find some of its tasks locked.
+      await tasks.record(transaction, { ...undoing, count: 0 })
+      const { restored, ...done } = await undoRecord(operator, transaction, record)
+      if (dryRun) throw new DryRun(done)
+      const sequences = restored.length > 0 ? { sequences: rangesOf(restored) } : {}
+      await tasks.record(transaction, { ...undoing, ...sequences, count: done.undone, replaces: true })
       return done
     })
   } catch (error) {

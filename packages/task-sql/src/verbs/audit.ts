@@ -21,7 +21,7 @@ import type { Context } from '../core/verb-context.ts'
 
 export function* record({ dialect, now }: Context, given: Action): Verb<string> {
   checkNames(verbOptions.record, given)
-  const { action, topic, actor, via, note, count, filter, portion, sequences, former, undoes } = given
+  const { action, topic, actor, via, note, count, filter, portion, sequences, former, undoes, replaces = false } = given
   checkText('action', action, 20)
   if (topic !== undefined) checkTopic(topic)
   for (const [name, value, most] of [
@@ -34,6 +34,8 @@ export function* record({ dialect, now }: Context, given: Action): Verb<string> 
   checkInteger('count', count, 0, Number.MAX_SAFE_INTEGER)
   const json = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
   const id = idOf(portion, undoes)
+  if (replaces && !undoes) throw invalid('replaces', replaces, 'goes with undoes')
+  if (replaces) yield sql`delete from ${dialect.tables.audit} where id = ${id}`
   // The key of what undoes a record is made of its key, so of two transactions that undo it at once the second one waits, and finds it undone.
   const written = yield* dialect.writes.touched(
     dialect.writes.insertIfAbsent(
