@@ -46,7 +46,7 @@ describe.skipIf(!hasTerminal)(`the command line on a terminal${title}`, () => {
   })
 
   test('shows only the beginning of a text of 16 MB, and programs get all of it', async () => {
-    await fixture.nextTopic()
+    await fixture.nextTopic({ keyed: true })
     const input = `${escape}[2J`.padEnd(16_777_216, 'x')
     await fixture.push({ identifier: 'large', input })
     const shown = await terminal(100, 'show', fixture.topic, 'large', '--reveal').ended

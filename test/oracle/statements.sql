@@ -4704,21 +4704,17 @@ select :1 as now
 from task_limit
 where topic = :2 and kind = 'rate'
 
--- task
+-- task, why
 --   text, number
 select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
 state, descent, reason, owner, output,
-created as created, started as started, completed as completed, due as due, deadline as deadline
-from task t
-where t.topic = :1 and t.sequence = :2
+created as created, started as started, completed as completed, due as due, deadline as deadline from task t where t.topic = :1 and t.sequence = :2
 
--- task
+-- task, why
 --   text, text
 select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
 state, descent, reason, owner, output,
-created as created, started as started, completed as completed, due as due, deadline as deadline
-from task t
-where t.topic = :1 and t.external_id = :2
+created as created, started as started, completed as completed, due as due, deadline as deadline from task t where t.topic = :1 and t.external_id = :2
 
 -- timers
 --   text
@@ -5116,12 +5112,6 @@ from task t
 where t.topic = :2 and t.sequence = :3
 
 -- why
---   text, number
-select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
-state, descent, reason, owner, output,
-created as created, started as started, completed as completed, due as due, deadline as deadline from task t where t.topic = :1 and t.sequence = :2
-
--- why
 --   text
 select o.heartbeat as heartbeat from task_owner o where o.owner = :1
 
@@ -5149,12 +5139,6 @@ select count(*) as ahead from (
   where t.topic = :1 and t.state = 1
   order by t.sequence
   fetch first :2 rows only) f where f.sequence < :3
-
--- why
---   text, text
-select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
-state, descent, reason, owner, output,
-created as created, started as started, completed as completed, due as due, deadline as deadline from task t where t.topic = :1 and t.external_id = :2
 
 -- why
 --   text, text, number

@@ -1,6 +1,7 @@
 import type { Execution, Outcome } from './execution.ts'
 import type { FilterState, TaskFilter } from './task-filter.ts'
 import type { TopicOptions } from './task-polling.ts'
+import type { TaskReference } from './task-diagnosis.ts'
 import type { TaskInfo } from './task.ts'
 import type { TaskResult } from './task-state.ts'
 
@@ -145,8 +146,13 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
    */
   repair(transaction: Transaction, topic?: string): Outcome<E, Repair>
 
-  /** The task of this sequence or external id; undefined if there is none. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
-  task(transaction: Transaction, topic: string, task: number | { readonly externalId: string }): Outcome<E, TaskInfo | undefined>
+  /**
+   * The task of this sequence or external id, or of this identifier the first one that has not ended, or else the latest; undefined if there is none.
+   *
+   * @param reference an identifier only in keyed topics
+   * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED
+   */
+  task(transaction: Transaction, topic: string, reference: TaskReference): Outcome<E, TaskInfo | undefined>
   /**
    * One page of the tasks of a topic, in the order of their sequences. Without a filter the verb reads no more tasks than it returns. With a
    * filter it reads the topic until it has found enough; `from`, `to`, `after` and `before` bound the part that it reads. On SQLite the call blocks

@@ -1,5 +1,5 @@
 import { diagnosisCodes } from '@taskstream/task-api'
-import type { Diagnosis, DiagnosisCode, TaskReference } from '@taskstream/task-api'
+import type { Diagnosis, DiagnosisCode } from '@taskstream/task-api'
 import { sayWhy } from '@taskstream/task-operations'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
@@ -8,7 +8,7 @@ import { CommandError, exitCodes } from '../core/exit-codes.ts'
 import { noTask } from '../core/known.ts'
 import { withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
-import { refHelp, toRef } from '../core/refs.ts'
+import { refHelp, toReference, toRef } from '../core/refs.ts'
 import { printDone } from '../output/print.ts'
 
 interface WhyOptions extends CommonOptions {
@@ -32,10 +32,9 @@ Examples:
   taskstream why invoices @4711 --expect succeeded`,
     )
     .action(async (topic: string, text: string, { expect, ...options }: WhyOptions) => {
-      const { text: _, ...reference } = toRef(text)
+      const reference = toReference(toRef(text))
       await using database = await openDatabase(options)
-      const asked: TaskReference = 'sequence' in reference ? reference.sequence : reference
-      const told = await database.reading<Diagnosis>((transaction) => database.tasks.why(transaction, topic, asked))
+      const told = await database.reading<Diagnosis>((transaction) => database.tasks.why(transaction, topic, reference))
       if (told.code === 'unknown' && expect === undefined) throw noTask(topic, text, database.place)
       const { answer, more, remedies } = sayWhy(told)
       const { task } = told

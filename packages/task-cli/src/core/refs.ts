@@ -1,6 +1,6 @@
 /** How tasks are named on the command line: `4711` or `@4711`, `ext:abc`, `id:inv-7`, or the identifier alone. */
 import { invalid } from '@taskstream/task-api'
-import type { TaskInfo, TaskSelector } from '@taskstream/task-api'
+import type { TaskInfo, TaskReference, TaskSelector } from '@taskstream/task-api'
 import type { NamedDatabase } from './database.ts'
 
 export type Ref =
@@ -9,9 +9,6 @@ export type Ref =
   | { readonly text: string; readonly identifier: string }
 
 export const refHelp = '@4711, ext:<external id>, id:<identifier>, or the identifier alone'
-
-/** States of tasks on which work may still be done. */
-const open = ['active', 'ready', 'delayed', 'blocked', 'suspended', 'expired'] as const
 
 /** @throws TaskError ARGUMENT_INVALID */
 export function toRef(text: string): Ref {
@@ -25,15 +22,22 @@ export function toRef(text: string): Ref {
   return { text, identifier: text }
 }
 
+/** What verbs take that change tasks: an identifier then means all of its tasks. */
 export function toSelector(ref: Ref): TaskSelector {
   if ('sequence' in ref) return ref.sequence
   return 'externalId' in ref ? { externalId: ref.externalId } : { identifier: ref.identifier }
 }
 
+/** What verbs take that ask for one task. */
+export function toReference(ref: Ref): TaskReference {
+  if ('sequence' in ref) return ref.sequence
+  return 'externalId' in ref ? { externalId: ref.externalId } : { identifier: ref.identifier }
+}
+
 /**
- * Finds the task that a reference names: of an identifier the first on which work may still be done, or else the latest.
+ * Finds the task that a reference names: of an identifier the first that has not ended, or else the latest.
  *
- * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN
+ * @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN, TOPIC_NOT_KEYED
  */
 export async function findTask(
   { tasks }: NamedDatabase,
@@ -41,13 +45,7 @@ export async function findTask(
   topic: string,
   ref: Ref,
 ): Promise<TaskInfo | undefined> {
-  if ('sequence' in ref) return await tasks.task(transaction, topic, ref.sequence)
-  if ('externalId' in ref) return await tasks.task(transaction, topic, { externalId: ref.externalId })
-  const { identifier } = ref
-  const [first] = await tasks.page(transaction, topic, { identifier, states: open, size: 1 })
-  if (first !== undefined) return first
-  const [latest] = await tasks.page(transaction, topic, { identifier, before: Number.MAX_SAFE_INTEGER, size: 1 })
-  return latest
+  return await tasks.task(transaction, topic, toReference(ref))
 }
 
 /** Whether a reference names this task. */

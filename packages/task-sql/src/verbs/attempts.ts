@@ -18,7 +18,7 @@ import { present, sequencesOf, toInstant, toNumber, toReason } from '../core/tas
 import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { fingerprintOf, lostFingerprint } from './fingerprint.ts'
-import { checkOne } from './page.ts'
+import { checkOne } from './reference.ts'
 import { checkKnown } from './topics.ts'
 
 /** Of each task the first attempts are kept, which tell how it began, and the last. */

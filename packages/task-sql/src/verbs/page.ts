@@ -1,36 +1,21 @@
-import { checkInteger, checkNames, checkText, checkTopic, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
-import type { PageOptions, TaskInfo } from '@taskstream/task-api'
+import { checkInteger, checkNames, checkTopic, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
+import type { PageOptions, TaskInfo, TaskReference } from '@taskstream/task-api'
 import { sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { meets } from './filter.ts'
 import { infoColumns, toTaskInfo } from '../core/task-row.ts'
+import { checkOne, find, infoOf, isIdentifier } from './reference.ts'
 import { checkKnown } from './topics.ts'
+import { lookAt } from './why-found.ts'
 
-export function* task(
-  context: Context,
-  topic: string,
-  task: number | { readonly externalId: string },
-): Verb<TaskInfo | undefined> {
-  const { dialect } = context
+export function* task(context: Context, topic: string, reference: TaskReference): Verb<TaskInfo | undefined> {
   checkTopic(topic)
-  checkOne(task)
-  const which =
-    typeof task === 'object'
-      ? sql`t.topic = ${topic} and t.external_id = ${task.externalId}`
-      : dialect.paths.byKey(sql`${topic}`, sql`${task}`)
-  const [row] = yield sql`
-    select ${infoColumns(dialect)}
-      from ${dialect.tables.task} t
-     where ${which}`
-  if (!row) yield* checkKnown(context, topic)
-  return row && toTaskInfo(topic, row)
-}
-
-/** @throws TaskError ARGUMENT_INVALID unless it can name one task */
-export function checkOne(task: number | { readonly externalId: string }): void {
-  if (typeof task === 'object') checkText('externalId', task?.externalId, taskLimits.externalIdLength)
-  else checkInteger('sequence', task, 0, Number.MAX_SAFE_INTEGER)
+  if (isIdentifier(reference)) return yield* find(context, yield* lookAt(context, topic), reference)
+  checkOne(reference)
+  const found = yield* infoOf(context, topic, reference)
+  if (!found) yield* checkKnown(context, topic)
+  return found
 }
 
 export function* page(context: Context, topic: string, options: PageOptions = {}): Verb<TaskInfo[]> {

@@ -50,6 +50,8 @@ export const why: Part = part('the question why a task is not running', (engine)
     expect(await codeOf(() => whyOf(1, 'nobody'))).toBe('TOPIC_UNKNOWN')
     expect(await codeOf(() => whyOf(-1))).toBe('ARGUMENT_INVALID')
     expect(await codeOf(() => whyOf({ identifier: 'a' }))).toBe('TOPIC_NOT_KEYED')
+    const { tasks, topic, commit } = fixture
+    expect(await codeOf(() => commit((tx) => tasks.task(tx, topic, { identifier: 'a' })))).toBe('TOPIC_NOT_KEYED')
   })
 
   test.each([
@@ -299,6 +301,9 @@ export const why: Part = part('the question why a task is not running', (engine)
       const [first, second] = await pushed('a', { identifier: 'a', externalId: 'x' }, 'b')
       expect((await whyOf({ externalId: 'x' })).task?.sequence).toBe(second)
       expect((await whyOf({ identifier: 'a' })).task?.sequence).toBe(first)
+      const { tasks, topic, commit } = fixture
+      expect(await commit((tx) => tasks.task(tx, topic, { identifier: 'a' }))).toMatchObject({ identifier: 'a', sequence: first })
+      expect(await commit((tx) => tasks.task(tx, topic, { identifier: 'nobody' }))).toBeUndefined()
       for (const wanted of [second, second]) {
         await complete(await poll(1))
         expect((await whyOf({ identifier: 'a' })).task?.sequence).toBe(wanted)
