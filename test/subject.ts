@@ -4,6 +4,7 @@ import { raw } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
 import type { Engine } from '@taskstream/task-testing/suite'
 import { factsOf } from './engines/registry.ts'
+import type { EngineFacts } from './engines/registry.ts'
 import { repositories } from './engines/subject.ts'
 import type { Subject, Unmigrated } from './engines/subject.ts'
 
@@ -40,13 +41,18 @@ export const engine: Engine<Subject> = {
   synchronous: facts.family === 'sqlite' && !facts.promises,
   adapts: !facts.sealed,
   textType,
-  open: openSubject,
+  open: () => openSubject(),
+}
+
+export interface OpenOptions {
+  /** Whether to work with the least rights on any server of the suite's own. Default: as the engine does. */
+  readonly leastPrivilege?: boolean
 }
 
 /** Opens an empty database with migrated tables. */
-export async function openSubject(): Promise<Subject> {
+export async function openSubject({ leastPrivilege: least = leastPrivilege }: OpenOptions = {}): Promise<Subject> {
   if (subjectName === 'testing') return (await engineFiles.testing()).openTesting()
-  const subject = await create(server ?? '')
+  const subject = await create(server ?? '', { ...facts, leastPrivilege: least })
   await subject.tasks().migrate(subject.owner.transactions)
   await subject.grant?.()
   return subject
@@ -63,7 +69,7 @@ const engineFiles = {
   testing: () => import('./engines/testing.ts'),
 }
 
-async function create(direct: string): Promise<Unmigrated> {
+async function create(direct: string, facts: EngineFacts): Promise<Unmigrated> {
   if (subjectName === 'libsql') return (await engineFiles.libsql()).createLibsql()
   if (subjectName === 'pglite') return (await engineFiles.pglite()).createPglite()
   if (isPostgres) return (await engineFiles.postgres()).createPostgres(facts, direct)

@@ -100,6 +100,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/cli-tasks': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-undo': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-operators': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
+  // Nodes of some incidents work with the least rights, as users of the suite's own servers.
+  'e2e/cli-incidents': all(oneOf('sqlite-file', 'postgres-18', 'postgres-15', 'mariadb'), ({ ownServer }) => !ownServer),
   'e2e/cli-bulk': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   // Which database is meant, and what a terminal shows, are the same for every engine.
   'e2e/cli-source': oneOf('sqlite-file'),
@@ -122,6 +124,7 @@ const asked: Readonly<Record<string, Asked>> = {
  * like another runs only these.
  */
 const ofDrivers = [
+  'cli-incidents',
   'jobs-handled',
   'jobs-limited',
   'jobs-needs',

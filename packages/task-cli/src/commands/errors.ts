@@ -1,12 +1,16 @@
-import type { ErrorGroup } from '@taskstream/task-api'
+import type { Activation, Diagnosis, DiagnosisCode, ErrorGroup } from '@taskstream/task-api'
 import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
+import type { NamedDatabase } from '../core/database.ts'
 import { CommandError } from '../core/exit-codes.ts'
+import { quoted } from '../core/explain.ts'
 import { integer, withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
 import { span } from '../core/time.ts'
 import type { Column } from '../output/column.ts'
+import { formatOf } from '../output/format.ts'
 import { printList } from '../output/print.ts'
+import { visible } from '../output/visible.ts'
 
 interface ErrorsOptions extends CommonOptions {
   readonly since?: number
@@ -44,7 +48,34 @@ Examples:
       if (rows.length === 0 && fingerprint !== undefined)
         throw new CommandError('missing', `no error ${fingerprint} in topic "${topic}" (list them: taskstream errors)`)
       printList({ columns, rows, name: (group) => group.fingerprint }, common)
+      if (!['table', 'wide'].includes(formatOf(common))) return
+      for (const group of rows.slice(0, mostExplained))
+        for (const line of await remediesOf(database, group)) console.log(visible(`  try: ${line}`))
     })
+}
+
+/** For how many errors the commands that help are shown. They are the most frequent of a topic. */
+const mostExplained = 3
+
+/** Where a task is whose error harms no longer. */
+const past: ReadonlySet<DiagnosisCode> = new Set(['unknown', 'succeeded', 'failed', 'filtered', 'recreated', 'redundant'])
+
+/** A shell passes over the comments, so the lines can be copied as they are. */
+async function remediesOf({ reading, tasks }: NamedDatabase, group: ErrorGroup): Promise<readonly string[]> {
+  const { fingerprint, error, open } = group
+  const topic = quoted(group.topic)
+  if (open > 0) {
+    const redrive = `taskstream redrive ${topic} --error ${fingerprint}`
+    return [`${redrive} --try 1  # one first, once its cause is mended`, `${redrive}  # then the rest`]
+  }
+  const { code, isPaused } = await reading(async (transaction) => {
+    const activations = (await tasks.activations(transaction)) as ReadonlyMap<string, Activation>
+    const told = (await tasks.why(transaction, group.topic, group.lastSequence)) as Diagnosis
+    return { code: told.code, isPaused: activations.get(group.topic)?.active === false }
+  })
+  if (past.has(code)) return []
+  if (isPaused) return [`taskstream resume ${topic}  # once its cause is mended`]
+  return [`taskstream pause ${topic} --note ${quoted(visible(error))}  # if more tries do harm: they go on by themselves`]
 }
 
 const columns: readonly Column<ErrorGroup>[] = [

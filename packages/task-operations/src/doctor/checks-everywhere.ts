@@ -37,7 +37,8 @@ export const checksEverywhere: Readonly<Record<ChecksEverywhere, Check>> = {
     where,
     measures: 'how far the clock of this process is from the clock of the database',
     says: '{value} {side}',
-    remedy: 'synchronise the clocks of both machines by NTP: tasks go by the clock of the database, your logs by the other',
+    remedy:
+      'see which machine is wrong (timedatectl), and synchronise it: timedatectl set-ntp true. Tasks go by the clock of the database',
     page: 'guides/clocks.md',
   },
   schema: {
@@ -51,7 +52,7 @@ export const checksEverywhere: Readonly<Record<ChecksEverywhere, Check>> = {
     where: 'servers',
     measures: 'rights of a working user that this user lacks',
     says: '{needed}',
-    remedy: '{remedy}; a user who only looks does without',
+    remedy: 'unless this user only looks: {remedy}',
     page: 'guides/grants.md',
   },
   'wake-up': {

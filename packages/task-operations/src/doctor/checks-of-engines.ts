@@ -225,7 +225,7 @@ export const checksOfSqlite: Readonly<Record<ChecksOfSqlite, Check>> = {
   'wal-size': {
     where: onSqlite,
     measures: 'the size of the write-ahead log',
-    remedy: 'find the reader that never ends, and end it; then: pragma wal_checkpoint(truncate)',
+    remedy: 'end the reader that never ends, one of the processes that fuser {path} lists; then: pragma wal_checkpoint(truncate)',
     page: engines,
   },
   'network-files': {

@@ -43,7 +43,7 @@ type LookAtFile = (path: string, files: Files) => Promise<readonly Row[]>
 
 /** The checks of files, with the rows by which they are judged. */
 export const fileLooks: readonly (readonly [name: CheckName, look: LookAtFile])[] = [
-  ['wal-size', async (path, files) => [{ value: (await files.size(`${path}-wal`)) ?? 0 }]],
+  ['wal-size', async (path, files) => [{ value: (await files.size(`${path}-wal`)) ?? 0, path }]],
   [
     'network-files',
     async (path, files) => {

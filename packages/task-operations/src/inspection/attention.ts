@@ -182,7 +182,7 @@ function* ofTimers({ timers, nowMs }: Seen): Generator<Attention> {
   for (const { scope, id, due } of timers) {
     const lateMs = due === null ? 0 : nowMs - due
     if (lateMs <= warn) continue
-    const text = `timer ${id} of ${scope} was due ${duration(lateMs)} ago: does a scheduler run?`
+    const text = `timer ${id} of ${scope} was due ${duration(lateMs)} ago, and nobody fires it: start a process with a scheduler of scope ${scope}`
     yield { id: 'timer-overdue', severity: lateMs > crit ? 'crit' : 'warn', text, command: 'taskstream periodic ls' }
   }
 }

@@ -25,7 +25,7 @@ const texts: Readonly<Record<DiagnosisCode, Text>> = {
   running: (d) => `running for ${spanOf(d)}, held by ${ownerOf(d)}`,
   stuck: (d) => `held by ${ownerOf(d)}, whose handler was asked to let go ${ago(d)}, and has not`,
   'owner-silent': (d) => `held by ${ownerOf(d)}, which has missed a heartbeat; its lease runs out in ${until(d)}`,
-  'owner-dead': (d) => `held by ${ownerOf(d)}, which is dead, and nobody has taken its tasks yet`,
+  'owner-dead': (d) => `held by ${ownerOf(d)}, which is dead${silent(d)}, and nobody has taken its tasks yet`,
   expired: (d) => `expired ${ago(d)}: its owner died, and nobody has revived it`,
   suspended: (d) => `suspended ${ago(d)}, until somebody revives it`,
   awaits: (d) => `needs ${nameOf(d.by[0])}, which ${stateOf(d.by[0], d)}`,
@@ -106,6 +106,11 @@ function because({ last, task }: Diagnosis): string {
 function by({ paused }: Diagnosis): string {
   const who = paused?.actor === undefined ? '' : ` by ${paused.actor}`
   return `${who}${paused?.note === undefined ? '' : `: ${paused.note}`}`
+}
+
+/** Since when a dead owner is silent. One that is not registered any more tells nothing. */
+function silent({ at, owner }: Diagnosis): string {
+  return owner?.heartbeat ? ` (silent for ${duration(Math.max(0, at.getTime() - owner.heartbeat.getTime()))})` : ''
 }
 
 function ownerOf({ owner }: Diagnosis): string {

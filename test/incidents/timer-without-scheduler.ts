@@ -1,0 +1,40 @@
+import { periodicTasks } from '@taskstream/task-scheduler'
+import type { Incident } from './incident.ts'
+
+/** A timer is a row: without a scheduler nobody looks at it. */
+export const timerWithoutScheduler: Incident = {
+  name: 'timer-without-scheduler',
+  happened: 'the process with the scheduler was never started again',
+  engines: ['sqlite', 'postgres', 'mariadb'],
+  stage: async (site) => {
+    const { tasks } = site
+    const topic = 'invoices'
+    await site.commit((transaction) => tasks.initialize(transaction, topic))
+    await site.start({ role: 'node', name: 'worker-1', release: '4.2.0', topic })
+    const timer = { id: 'nightly-invoices', timer: 'hourly', topic, identifier: 'all' }
+    await site.commit((transaction) => periodicTasks(tasks).schedule(transaction, timer) as unknown)
+    await site.age('periodic', 'due', 3_600_000)
+    return {
+      question: 'The nightly invoices were not made. Workers run and are idle.',
+      finds: {
+        command: ['attention'],
+        shows: /crit +timer-overdue +timer nightly-invoices of system was due 1 h ago, and nobody fires it/,
+        code: 4,
+      },
+      remedy: /(start a process with a scheduler of scope \S+)/g,
+      carryOut: async ([remedy = '']) => {
+        const { pid } = await site.start({ role: 'scheduler', name: 'scheduler-1', release: '4.2.0', topic })
+        return [`${remedy}: process ${pid}`]
+      },
+      also: [
+        {
+          command: ['doctor'],
+          shows: /\ncrit timer-overdue: timer nightly-invoices of scope system has been due for 1 h/,
+          code: 4,
+        },
+        { command: ['periodic', 'ls'], shows: /nightly-invoices +/ },
+      ],
+      after: { command: ['attention'], shows: /^nothing needs attention$/m },
+    }
+  },
+}
