@@ -17,6 +17,8 @@ describe.skipIf(!canRun)('an operator', () => {
     const { code, out, err } = await run([...args, '--url', url])
     return { code, out, err }
   }
+  const json = async <Value>(...args: readonly string[]): Promise<Value> =>
+    JSON.parse((await ask(...args, '--json')).out) as Value
   const ownerOf = async (release: string): Promise<Tasks> => {
     const tasks = fixture.subject.tasks({ release, owner: `worker-${release}` })
     await fixture.commit((transaction) => tasks.register(transaction))

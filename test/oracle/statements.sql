@@ -2,7 +2,8 @@
 
 -- actions
 --   text, number, number
-select t.id, t.made as made, t.action, t.topic, t.actor, t.via, t.note, t.amount, t.filter, t.sequences, t.former, t.undoes
+select t.id, t.made as made, t.action, t.topic, t.actor, t.via, t.note, t.amount, t.filter, t.undoes,
+t.sequences, t.former
 from task_audit t
 where 1 = 1 and t.topic = :1 and t.made >= ((select k.ms from task_clock k) + :2)
 order by t.made desc
@@ -10,7 +11,8 @@ fetch first :3 rows only
 
 -- actions
 --   text, number, number, number
-select t.id, t.made as made, t.action, t.topic, t.actor, t.via, t.note, t.amount, t.filter, t.sequences, t.former, t.undoes
+select t.id, t.made as made, t.action, t.topic, t.actor, t.via, t.note, t.amount, t.filter, t.undoes,
+t.sequences, t.former
 from task_audit t
 where 1 = 1 and t.topic = :1 and t.made >= (:2 + :3)
 order by t.made desc
@@ -3961,15 +3963,15 @@ update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed 
 
 -- record
 --   text, text, text, null, null, null, number, null, null, null, null
-insert into task_audit (id, made, action, topic, actor, via, note, amount, filter, sequences, former, undoes)
-values (:1, (select k.ms from task_clock k), :2, :3, :4, :5, :6, :7,
-  :8, :9, :10, :11)
+insert /*+ ignore_row_on_dupkey_index(task_audit (id)) */
+into task_audit (id, made, action, topic, actor, via, note, amount, filter, sequences, former, undoes)
+values (:1, (select k.ms from task_clock k), :2, :3, :4, :5, :6, :7, :8, :9, :10, :11)
 
 -- record
 --   text, number, text, text, null, null, null, number, null, null, null, null
-insert into task_audit (id, made, action, topic, actor, via, note, amount, filter, sequences, former, undoes)
-values (:1, :2, :3, :4, :5, :6, :7, :8,
-  :9, :10, :11, :12)
+insert /*+ ignore_row_on_dupkey_index(task_audit (id)) */
+into task_audit (id, made, action, topic, actor, via, note, amount, filter, sequences, former, undoes)
+values (:1, :2, :3, :4, :5, :6, :7, :8, :9, :10, :11, :12)
 
 -- recreate, redrive
 --   text, JSON
