@@ -1,4 +1,4 @@
-/** What an operator is told who asks for what there is not. Incidents are in cli-incidents. */
+/** What an operator is told of nodes, and of what there is not. Incidents are in cli-incidents. */
 import { TaskDecision } from '@taskstream/task-api'
 import { useFixture } from '@taskstream/task-testing/suite'
 import { beforeAll, describe, expect, test } from 'vitest'

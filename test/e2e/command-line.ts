@@ -45,6 +45,8 @@ export interface Following extends AsyncDisposable {
   readonly ended: Promise<Run>
   /** Waits until the output, of both kinds, has this. @throws Error if the command ends before */
   until(pattern: RegExp): Promise<void>
+  /** What it has written to its standard output until now. */
+  written(): string
   /** Does what Ctrl-C does. */
   interrupt(): Promise<Run>
 }
@@ -81,6 +83,7 @@ export function output(child: ChildProcessWithoutNullStreams): Following {
       })
       return Promise.race([seen, tooEarly(pattern)])
     },
+    written: () => out,
     interrupt: () => {
       child.kill('SIGINT')
       return ended

@@ -102,6 +102,7 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/cli-operators': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   // Nodes of some incidents work with the least rights, as users of the suite's own servers.
   'e2e/cli-incidents': all(oneOf('sqlite-file', 'postgres-18', 'postgres-15', 'mariadb'), ({ ownServer }) => !ownServer),
+  'e2e/incident-script': oneOf('sqlite-file'),
   'e2e/cli-bulk': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   // Which database is meant, and what a terminal shows, are the same for every engine.
   'e2e/cli-source': oneOf('sqlite-file'),

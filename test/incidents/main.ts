@@ -20,6 +20,9 @@ const durable = {
   mariadb: { 'innodb-flush-log-at-trx-commit': '1' },
 }
 
+/** Aborted by Ctrl-C. */
+const stopped = new AbortController()
+
 /** Something that was typed wrong. */
 class UsageError extends Error {}
 
@@ -72,7 +75,6 @@ function list(): void {
 }
 
 async function happen({ incident, engine, isSolved }: Given): Promise<void> {
-  const stopped = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort())
   process.stderr.write(`staging ${incident.name} on ${engine} …\n`)
   await using _server = await startEngine(engine, durable)
@@ -117,6 +119,8 @@ try {
   // Processes and servers are gone by now; a pool may still wait for its last connection.
   process.exit()
 } catch (error) {
+  // A terminal interrupts the server too, which may be gone before its database is dropped. Its files are removed all the same.
+  if (stopped.signal.aborted) process.exit()
   const isExpected = error instanceof UsageError || error instanceof NotInstalled
   process.stderr.write(isExpected ? `error: ${error.message}\n` : `${error instanceof Error ? error.stack : String(error)}\n`)
   process.exit(error instanceof UsageError ? 2 : 1)
