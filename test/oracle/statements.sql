@@ -10,6 +10,15 @@ order by t.made desc
 fetch first :3 rows only
 
 -- actions
+--   text, text, text, text, number
+select t.id, t.made as made, t.action, t.topic, t.actor, t.via, t.note, t.amount, t.filter, t.undoes,
+null as sequences, null as former
+from task_audit t
+where 1 = 1 and (t.id = :1 or t.id = :2 or (t.id > :3 and t.id < :4))
+order by t.made desc
+fetch first :5 rows only
+
+-- actions
 --   text, number, number, number
 select t.id, t.made as made, t.action, t.topic, t.actor, t.via, t.note, t.amount, t.filter, t.undoes,
 t.sequences, t.former
@@ -63,7 +72,7 @@ select t.sequence from
   where t.topic = :2 and t.sequence = w.wanted) t
 where 1 = 1 and t.state = 1 order by t.sequence
 
--- admit, cancel, complete, expire, handBack, poll, purge, push, reassign, reassignAll, reclaim, recreate, repair
+-- admit, cancel, complete, expire, handBack, poll, purge, push, reassign, reassignAll, reclaim, recreate, repair, restore
 --   JSON, text
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
@@ -670,6 +679,23 @@ left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) t
 where p.topic = :12
 order by p.topic, c.state
 
+-- count
+--   text, text
+select p.topic, c.state, c.count, c.bound
+from task_topic p
+left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
+  from task t
+  where t.topic = :1 and not exists (select 1
+    from task_dependency d
+    join task k on k.topic = d.topic and k.sequence = d.sequence
+    where d.parent_topic = t.topic and d.parent = t.sequence
+    and k.state in (0, 1, 2, 4))
+  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+where p.topic = :2
+order by p.topic, c.state
+
 -- deactivate
 --   text, null, null
 insert /*+ ignore_row_on_dupkey_index(task_activation (topic)) */
@@ -1174,7 +1200,7 @@ select distinct t.identifier
 from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w)
 and t.state between 0 and 7
 
--- limit, push
+-- limit, push, restore
 --   text
 select 1 as known from task_topic where topic = :1
 
@@ -1199,6 +1225,96 @@ values (:1, :2, :3, :4, :5, :6)
 -- limits
 --   text
 select topic, kind, amount, per_ms, target from task_limit where kind <> :1 order by topic, kind
+
+-- lock, redrive
+--   text, number, number, number
+select t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 then 1 else 0 end > 0
+order by t.sequence
+fetch first :4 rows only
+
+-- lock
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0
+order by t.sequence
+for update
+
+-- lock
+--   JSON, text
+select t.sequence, t.identifier, t.attempt, t.tries, t.priority, t.reason, t.stage, case when (t.state = 4 and t.due < 253402300799000) then 9
+when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state,
+case when t.output is null then 0 else 1 end as told, t.due as due, t.deadline as deadline from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and case when t.state = 3 then 1 else 0 end > 0 order by t.sequence
+
+-- lock
+--   text, number, number, number
+select t.sequence
+from task t
+where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
+order by t.sequence desc
+fetch first :4 rows only
+
+-- lock
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and 1 = 1 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
+order by t.sequence
+for update skip locked
+
+-- lock
+--   JSON, text
+select t.sequence, t.identifier, t.attempt, t.tries, t.priority, t.reason, t.stage, case when (t.state = 4 and t.due < 253402300799000) then 9
+when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state,
+case when t.output is null then 0 else 1 end as told, t.due as due, t.deadline as deadline from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4)) order by t.sequence
+
+-- lock
+--   text, text, text, number
+select a.sequence
+from task_attempt a
+where a.topic = :1 and a.fingerprint = :2 and (select 1 from task t where t.topic = :3 and t.sequence = a.sequence and t.attempt = a.attempt) = 1
+order by a.ended desc
+fetch first :4 rows only
+
+-- lock
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and 1 = 1
+order by t.sequence
+for update
+
+-- lock
+--   JSON, text
+select t.sequence, t.identifier, t.attempt, t.tries, t.priority, t.reason, t.stage, case when (t.state = 4 and t.due < 253402300799000) then 9
+when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state,
+case when t.output is null then 0 else 1 end as told, t.due as due, t.deadline as deadline from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 and 1 = 1 order by t.sequence
 
 -- lost
 --   JSON in a CLOB, text, text
@@ -3339,6 +3455,18 @@ where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end
   where d.parent_topic = t.topic and d.parent = t.sequence
   and k.state in (0, 1, 2, 4)) order by t.sequence
 
+-- purge
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and not exists (select 1
+  from task_dependency d
+  join task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
+order by t.sequence
+for update skip locked
+
 -- purge; so many rows are fetched as are wanted
 --   text, number, number, number, number
 select /*+ first_rows(100) */ t.sequence
@@ -3609,6 +3737,38 @@ where 1 = 1 and 1 = 1 and case when t.state = 1 or t.state = 0 then 1 else 0 end
   join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
   where d.parent_topic = t.topic and d.parent = t.sequence
   and k.state in (0, 1, 2, 4)) order by t.sequence
+
+-- purge
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from tasks.task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and 1 = 1 and case when t.state = 3 or (t.state = 4 and t.due is null) or t.state = 5 or t.state = 6 or t.state = 7 or t.state = 8 then 1 else 0 end > 0 and not exists (select 1
+  from tasks.task_dependency d
+  join tasks.task k on k.topic = d.topic and k.sequence = d.sequence
+  where d.parent_topic = t.topic and d.parent = t.sequence
+  and k.state in (0, 1, 2, 4))
+order by t.sequence
+for update skip locked
+
+-- purgeActions
+--   number, number
+select t.made as made
+from task_audit t
+where t.made <= ((select k.ms from task_clock k) + :1)
+order by t.made
+fetch first :2 rows only
+
+-- purgeActions
+--   number
+delete from task_audit where made < :1
+
+-- purgeActions
+--   number, number, number
+select t.made as made
+from task_audit t
+where t.made <= (:1 + :2)
+order by t.made
+fetch first :3 rows only
 
 -- purgeAll
 --   text
@@ -3962,12 +4122,18 @@ where 1 = 1 and t.state = 0 and t.owner = :3 order by t.sequence
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed = 1, owner = null, started = null, tries = t.tries - 1, stage = case when t.stage <= 4 then 1 when t.stage <= 7 then case when t.priority < 0 then 6 else 5 end else t.stage end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- record
+--   text, text, null, null, null, null, number, null, null, null, text
 --   text, text, text, null, null, null, number, null, null, null, null
 insert /*+ ignore_row_on_dupkey_index(task_audit (id)) */
 into task_audit (id, made, action, topic, actor, via, note, amount, filter, sequences, former, undoes)
 values (:1, (select k.ms from task_clock k), :2, :3, :4, :5, :6, :7, :8, :9, :10, :11)
 
 -- record
+--   text
+delete from task_audit where id = :1
+
+-- record
+--   text, number, text, null, null, null, null, number, null, null, null, text
 --   text, number, text, text, null, null, null, number, null, null, null, null
 insert /*+ ignore_row_on_dupkey_index(task_audit (id)) */
 into task_audit (id, made, action, topic, actor, via, note, amount, filter, sequences, former, undoes)
@@ -4056,14 +4222,6 @@ when p.stage = 5 then case when r.new_state = 8 then 7 else case when t.priority
 else p.stage end
 from n, task_topic p, json_table(:3, '$[*]' error on error columns (nth for ordinality, old_sequence number path '$[0]' error on error, old_external_id varchar2(4000 byte) path '$[1]' error on error, new_state number path '$[2]' error on error)) r, task t
 where p.topic = :4 and n.nth = r.nth and t.topic = :5 and t.sequence = r.old_sequence and t.sequence in (select w.wanted from json_table(:6, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
-
--- redrive
---   text, number, number, number
-select t.sequence
-from task t
-where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 then 1 else 0 end > 0
-order by t.sequence
-fetch first :4 rows only
 
 -- redrive
 --   text, number, number, text, text, number, number, number, number, number, number, number, number, number
@@ -4603,6 +4761,72 @@ where t.created < :1
 select min(t.sequence) as sequence
 from task t
 where t.created >= :1
+
+-- restore
+--   text, JSON
+select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
+from task t
+where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+order by t.sequence
+for update skip locked
+
+-- restore
+--   JSON, text
+select t.sequence, t.identifier, t.attempt, t.tries, t.priority, t.reason, t.stage, case when (t.state = 4 and t.due < 253402300799000) then 9
+when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state,
+case when t.output is null then 0 else 1 end as told, t.due as due, t.deadline as deadline from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1 order by t.sequence
+
+-- restore
+--   number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set stage = case when t.stage <= 4 then 2 when t.stage <= 7 then 7 else t.stage end, state = 3, listed = 0, reason = 1, tries = :1, priority = :2, deadline = null, due = null, completed = coalesce((select a.ended from task_attempt a where a.topic = t.topic and a.sequence = t.sequence and a.attempt = t.attempt), (select k.ms from task_clock k)), output = (select a.message from task_attempt a where a.topic = t.topic and a.sequence = t.sequence and a.attempt = t.attempt) where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- restore
+--   number, number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set stage = case when t.stage <= 4 then 3 when t.stage <= 7 then 7 else t.stage end, state = 4, listed = 0, reason = null, tries = :1, priority = :2, deadline = :3, due = null, completed = (select a.ended from task_attempt a where a.topic = t.topic and a.sequence = t.sequence and a.attempt = t.attempt), output = (select a.message from task_attempt a where a.topic = t.topic and a.sequence = t.sequence and a.attempt = t.attempt) where t.topic = :4 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:5, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- restore
+--   number, number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set stage = case when t.stage <= 4 then 1 when t.stage <= 7 then 7 else t.stage end, state = 4, listed = 0, reason = null, tries = :1, priority = :2, deadline = null, due = :3, completed = (select a.ended from task_attempt a where a.topic = t.topic and a.sequence = t.sequence and a.attempt = t.attempt), output = (select a.message from task_attempt a where a.topic = t.topic and a.sequence = t.sequence and a.attempt = t.attempt) where t.topic = :4 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:5, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- restore
+--   number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set stage = case when t.stage <= 4 then 1 when t.stage <= 7 then 7 else t.stage end, state = 4, listed = 0, reason = null, tries = :1, priority = :2, deadline = null, due = 253402300799000, completed = null where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- restore
+--   number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set stage = case when t.stage <= 4 then 1 when t.stage <= 7 then case when t.priority < 0 then 6 else 5 end else t.stage end, state = 1, listed = 1, reason = null, tries = :1, priority = :2, deadline = null, due = null, completed = null, owner = null, started = null where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- restore
+--   number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set stage = case when t.stage <= 4 then 4 when t.stage <= 7 then 7 else t.stage end, state = 5, listed = 0, reason = null, tries = :1, priority = :2, deadline = null, due = null, output = (select a.message from task_attempt a where a.topic = t.topic and a.sequence = t.sequence and a.attempt = t.attempt) where t.topic = :3 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- restore
+--   JSON, text, number
+select r.freed as sequence
+from json_table(:1, '$[*]' error on error columns (nth for ordinality, freed number path '$[0]' error on error, identifier varchar2(4000 byte) path '$[1]' error on error)) r
+where (
+  select 1
+  from task t
+  where t.topic = :2 and t.identifier = r.identifier and t.sequence > r.freed
+  and t.stage in (0, 1, 2, 3, 4)
+  and (t.stage = 0 or t.started >= :3)
+  fetch first 1 rows only) is not null
+
+-- restore
+--   JSON, text
+select t.sequence from
+(select /*+ leading(w t) use_nl(t) index(t) */ t.*
+  from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
+  where t.topic = :2 and t.sequence = w.wanted) t
+where 1 = 1
+
+-- restore
+--   number, number, number, text, JSON
+update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set stage = case when t.stage <= 4 then 2 when t.stage <= 7 then 7 else t.stage end, state = 3, listed = 0, reason = 1, tries = :1, priority = :2, deadline = null, due = null, completed = coalesce((select a.ended from task_attempt a where a.topic = t.topic and a.sequence = t.sequence and a.attempt = t.attempt), :3), output = (select a.message from task_attempt a where a.topic = t.topic and a.sequence = t.sequence and a.attempt = t.attempt) where t.topic = :4 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:5, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- results
 select p.topic, c.state, c.count

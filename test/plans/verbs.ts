@@ -1,6 +1,6 @@
 /** The verbs whose plans are looked at, and how many rows each may read. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask } from '@taskstream/task-api'
+import type { HeldTask, LockedTasks } from '@taskstream/task-api'
 import type { AnyTransaction, Tasks } from '../subject.ts'
 import { makeLooks } from './looks.ts'
 import type { topicsOfMillion } from './million.ts'
@@ -15,6 +15,19 @@ const poll =
 const names = (count: number, prefix = 'i'): string[] => Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`)
 export const held = async (tasks: Tasks, transaction: AnyTransaction, topic: Topic): Promise<HeldTask[]> =>
   (await tasks.poll(transaction, topic, { size: 100 })) as HeldTask[]
+
+/** Restores a portion of tasks of one error, right after they were redriven, or then cancelled. */
+const restoreAfter =
+  (action: 'redrive' | 'cancel'): Verb =>
+  async (tasks, transaction) => {
+    const topic: Topic = 'singular'
+    const locked = (await tasks.lock(transaction, topic, { fingerprint: 'error7', limit: 100 })) as LockedTasks
+    const sequences = locked.tasks.map(({ sequence }) => sequence)
+    await tasks.redrive(transaction, topic, { fingerprint: 'error7', limit: 100 })
+    if (action === 'cancel') await tasks.cancel(transaction, topic, sequences)
+    const left = { states: [action === 'cancel' ? 'filtered' : 'ready'] } as const
+    await tasks.restore(transaction, topic, { tasks: locked.tasks, left, made: new Date() })
+  }
 
 /** How many rows all statements of a verb may read together: of the task table on PostgreSQL; of any table, including lists of values, on MariaDB. */
 export interface Most {
@@ -192,6 +205,23 @@ export const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[]
     'redrive by error, a portion',
     { postgres: 2_000, mariadb: 4_000 },
     (tasks, transaction) => tasks.redrive(transaction, 'singular', { fingerprint: 'error7', limit: 100 }),
+  ],
+  [
+    'lock, by error',
+    { postgres: 2_000, mariadb: 4_000 },
+    (tasks, transaction) => tasks.lock(transaction, 'singular', { fingerprint: 'error7', limit: 100 }),
+  ],
+  [
+    'lock, by sequence',
+    { postgres: 20, mariadb: 20 },
+    (tasks, transaction) => tasks.lock(transaction, 'plain', { tasks: [1, 2, 3] }),
+  ],
+  ['restore, what was redriven', { postgres: 10_000, mariadb: 10_000 }, restoreAfter('redrive')],
+  ['restore, what was cancelled under a condition', { postgres: 10_000, mariadb: 10_000 }, restoreAfter('cancel')],
+  [
+    'purgeActions',
+    { postgres: 20, mariadb: 50 },
+    (tasks, transaction) => tasks.purgeActions(transaction, { olderThanMs: 86_400_000 }),
   ],
   ['upcoming, plain', { postgres: 4_000, mariadb: 1_500 }, (tasks, transaction) => tasks.upcoming(transaction, 'plain')],
   ['upcoming, by priority', { postgres: 500, mariadb: 500 }, (tasks, transaction) => tasks.upcoming(transaction, 'priority')],

@@ -41,6 +41,13 @@ export const unknownTopic: Part = part('an unknown topic', (engine) => {
     reset: (transaction, topic) => fixture.tasks.recreate(transaction, topic, 'reset', { state: 'failed' }),
     redrive: (transaction, topic) => fixture.tasks.redrive(transaction, topic),
     'redrive, to be looked at': (transaction, topic) => fixture.tasks.redrive(transaction, topic, { dryRun: true }),
+    lock: (transaction, topic) => fixture.tasks.lock(transaction, topic),
+    restore: (transaction, topic) =>
+      fixture.tasks.restore(transaction, topic, {
+        tasks: [{ sequence: 1, state: 'failed', attempt: 1, tries: 1, priority: 0 }],
+        left: { states: ['ready'] },
+        made: new Date(),
+      }),
     reassignAll: (transaction, topic) => fixture.tasks.reassignAll(transaction, topic, { from: 'failed', to: 'success' }),
     cancel: (transaction, topic) => fixture.tasks.cancel(transaction, topic, 1),
     'cancel, by external id': (transaction, topic) => fixture.tasks.cancel(transaction, topic, { externalId: 'a' }),
