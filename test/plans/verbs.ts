@@ -199,6 +199,31 @@ export const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[]
     { postgres: 12_500, mariadb: 25_000 },
     (tasks, transaction) => tasks.why(transaction, 'keyed', { identifier: 'i7' }),
   ],
+  // The tasks that are active are counted, up to the limit.
+  [
+    'why, limited',
+    { postgres: 70_000, mariadb: 26_000 },
+    async (tasks, transaction) => {
+      await tasks.limit(transaction, 'plain', { total: 500 })
+      await tasks.why(transaction, 'plain', 771_500)
+    },
+  ],
+  // Of the same identifier and kind five hundred are ready. Whether another transaction has locked the row is asked of this row alone.
+  [
+    'why, next',
+    { postgres: 1_000, mariadb: 1_500 },
+    (tasks, transaction) => tasks.why(transaction, 'shared', { identifier: 'i0' }),
+  ],
+  [
+    'why, held by an owner that is dead',
+    { postgres: 30, mariadb: 20 },
+    (tasks, transaction) => tasks.why(transaction, 'plain', 752_500),
+  ],
+  [
+    'task, by identifier',
+    { postgres: 20, mariadb: 10 },
+    (tasks, transaction) => tasks.task(transaction, 'keyed', { identifier: 'i39000' }),
+  ],
   ['errors', { postgres: 60_000, mariadb: 60_000 }, (tasks, transaction) => tasks.errors(transaction, { topic: 'plain' })],
   ['errors of every topic', { postgres: 120_000, mariadb: 120_000 }, (tasks, transaction) => tasks.errors(transaction)],
   [

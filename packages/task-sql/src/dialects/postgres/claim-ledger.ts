@@ -14,7 +14,7 @@ export function chunkOf(sequence: number): number {
 }
 
 /** A bound (exclusive) for the sequences of a chunk. For `chunk` it is the sequence before its first, for `chunk + 1` that chunk's first. */
-const firstOf = (chunk: string): Statement =>
+export const firstOf = (chunk: string): Statement =>
   // mutants: equivalent result, for each record the whole topic is read, which only takes longer
   raw(chunk.endsWith('+ 1') ? `((${chunk}) << ${chunkBits})` : `((${chunk} << ${chunkBits}) - 1)`)
 

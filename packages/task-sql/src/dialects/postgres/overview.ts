@@ -4,7 +4,7 @@ import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
 import { inTopic, ready } from './topic.ts'
-import { chunkBits } from './claim-ledger.ts'
+import { firstOf } from './claim-ledger.ts'
 
 /**
  * Counts open tasks of the topic `p` without reading ended ones. A plain topic has fresh rows above the persisted low watermark, and
@@ -30,18 +30,23 @@ export function postgresOverview(
       return sql`select 1 from ${task} t where t.topic = p.topic and t.due < ${blockedUntil} and t.state = ${states.suspended}`
     if (state === 'ready')
       return sql`${inOrder(fresh, limit)} union all ${inOrder(listed, limit)} union all ${inOrder(open, limit)}`
+    // With statistics the planner would read the whole table for each chunk, if it had the choice: hardly any row is active.
     return sql`
       select 1
-        from (select distinct h.owner, h.chunk from ${holding} h where h.topic = p.topic) noted
-        join ${task} t
-          on t.topic = p.topic
-         and t.sequence >= noted.chunk << ${raw(String(chunkBits))}
-         and t.sequence < (noted.chunk + 1) << ${raw(String(chunkBits))}
-         and t.state = ${states.active}
-         and t.owner = noted.owner
-         and (p.listing or not t.listed)
+        from (select distinct h.owner, h.chunk from ${holding} h where h.topic = p.topic) noted,
+             lateral (select 1
+                        from ${task} t
+                       where ${inTopic(tables, raw('p.topic'), firstOf('noted.chunk'), firstOf('noted.chunk + 1'))}
+                         and coalesce(t.state = ${states.active} and t.owner = noted.owner, false)
+                         and (p.listing or not t.listed)
+                       order by t.topic, t.sequence
+                       limit ${limit}::int8) held
       union all
-      select 1 from ${task} t where t.topic = p.topic and t.listed and t.state = ${states.active} and not p.listing`
+      (select 1
+         from ${task} t
+        where ${inTopic(tables, raw('p.topic'))} and t.listed and coalesce(t.state = ${states.active}, false) and not p.listing
+        order by t.topic, t.sequence
+        limit ${limit}::int8)`
   }
   return {
     countOpen: (state, limit) => sql`(select count(*) from (${rows(state, limit)} limit ${limit}) found)`,
