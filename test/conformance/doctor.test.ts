@@ -26,7 +26,16 @@ async function open(): Promise<Patient> {
   let ahead = 0
   const clock = (): Date => new Date(Date.now() + ahead)
   const fixture = await openFixture(engine, clock)
-  const findings: Patient['findings'] = () => findingsOf(fixture.subject, { tasks: fixture.tasks, clock })
+  // No test is about topics that nobody processes, but those that say so.
+  const keeper = await fixture.owner('keeper')
+  const findings: Patient['findings'] = async () => {
+    await fixture.commit(async (transaction) => {
+      await keeper.heartbeat(transaction)
+      const topics = await keeper.overview(transaction)
+      await keeper.report(transaction, { kind: 'node', host: 'h', pid: 1, leaseMs: 30_000, topics })
+    })
+    return await findingsOf(fixture.subject, { tasks: fixture.tasks, clock })
+  }
   return {
     fixture,
     later: (ms) => void (ahead += ms),

@@ -23,6 +23,15 @@ describe('a threshold', () => {
     ['round-trip', 201, 'crit'],
     ['clock', 2_001, 'warn'],
     ['clock', 10_001, 'crit'],
+    ['nobody-processes', minute + 1, 'warn'],
+    ['nobody-processes', 10 * minute + 1, 'crit'],
+    ['node-failing', 0, 'ok'],
+    ['node-failing', 0.5, 'warn'],
+    ['node-failing', 1, 'crit'],
+    ['release-skew', 60 * minute + 1, 'warn'],
+    ['options-unlike', 1, 'warn'],
+    ['event-loop', 1_001, 'warn'],
+    ['event-loop', 5_001, 'crit'],
     ['paused', 24 * 60 * minute + 1, 'warn'],
     ['overdue', 10_001, 'warn'],
     ['overdue', 5 * minute + 1, 'crit'],
@@ -78,6 +87,10 @@ describe('a threshold', () => {
     ['hot-updates', 99_999, 'ok'],
     ['hot-updates', 100_000, 'notice'],
     ['never-analysed', 10_000, 'warn'],
+    ['failing', 19, 'ok'],
+    ['failing', 20, 'crit'],
+    ['cluster-writers', 999, 'ok'],
+    ['cluster-writers', 1_000, 'crit'],
     ['statistics', 99_999, 'ok'],
     ['statistics', 100_000, 'warn'],
   ])('of %s passes over what is smaller than it says: %d are %s', (name, size, severity) => {
@@ -174,7 +187,20 @@ test('what is bundled for a report has numbers and our own words, and no other t
 test('every look belongs to a check, and some engine makes it', () => {
   const dialects = [postgres(), mariadb(), mysql(), sqlite()]
   const made = new Set(dialects.flatMap(({ examination }) => Object.keys(examination.looks)))
-  const everywhere = ['paused', 'overdue', 'owner-silent', 'timer-overdue', 'retry-endless', 'identifier-blocked']
+  const everywhere = [
+    'nobody-processes',
+    'node-failing',
+    'failing',
+    'release-skew',
+    'options-unlike',
+    'event-loop',
+    'paused',
+    'overdue',
+    'owner-silent',
+    'timer-overdue',
+    'retry-endless',
+    'identifier-blocked',
+  ]
   expect([...made, ...everywhere].toSorted()).toEqual([...lookNames].toSorted())
   expect(lookNames.filter((name) => name !== 'file' && !(checkNames as readonly string[]).includes(name))).toEqual([])
 })

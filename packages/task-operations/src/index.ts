@@ -3,13 +3,23 @@ export type { ExamineOptions } from './doctor/examine.ts'
 export type { Files } from './doctor/files.ts'
 export { isAtLeast, severities } from './core/finding.ts'
 export type { Facts, Finding, Severity } from './core/finding.ts'
-export { checkNames, thresholds } from './core/thresholds.ts'
-export type { CheckName, Threshold, Thresholds, Unit } from './core/thresholds.ts'
+export {
+  alertNames,
+  alerts,
+  attentionThresholds,
+  checkNames,
+  failuresWithinMs,
+  newErrorMs,
+  thresholds,
+} from './core/thresholds.ts'
+export type { Alert, AlertName, CheckName, Threshold, Thresholds, Unit } from './core/thresholds.ts'
 export { bundleOf } from './doctor/bundle.ts'
 export type { Bundle } from './doctor/bundle.ts'
 export { checksTable } from './doctor/checks-table.ts'
-export { attention, attentionIds, attentionThresholds } from './inspection/attention.ts'
-export type { Attention, AttentionId, LookOptions } from './inspection/attention.ts'
+export { attention } from './inspection/attention.ts'
+export type { LookOptions } from './inspection/attention.ts'
+export { attentionIds } from './inspection/attention-ids.ts'
+export type { Attention, AttentionId } from './inspection/attention-ids.ts'
 export { changeKinds, changes } from './inspection/changes.ts'
 export type { Change, ChangeKind } from './inspection/changes.ts'
 export { commandOf } from './inspection/commands.ts'

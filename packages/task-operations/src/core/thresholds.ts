@@ -1,4 +1,4 @@
-/** Every threshold of every check. */
+/** Every threshold of every check of the doctor, of `attention`, and of the alerts that are made for monitoring systems. */
 import type { LookName } from '@taskstream/task-sql'
 
 /** In what a threshold is given. */
@@ -8,6 +8,7 @@ export type Unit =
   | 'share'
   | 'rows'
   | 'tries'
+  | 'attempts'
   | 'leases'
   | 'transactions'
   | 'version'
@@ -58,6 +59,12 @@ export const thresholds: Readonly<Record<CheckName, Threshold>> = {
   rights: anyWarn,
   'wake-up': anyWarn,
 
+  'nobody-processes': { unit: 'ms', warn: minute, crit: 10 * minute },
+  'node-failing': { unit: 'share', warn: 0, crit: 0.99 },
+  failing: { unit: 'share', warn: 0.05, crit: 0.5, from: { size: 20, unit: 'attempts' } },
+  'release-skew': { unit: 'ms', warn: hour },
+  'options-unlike': anyWarn,
+  'event-loop': { unit: 'ms', warn: second, crit: 5 * second },
   paused: { unit: 'ms', warn: 24 * hour },
   overdue: { unit: 'ms', warn: 10 * second, crit: 5 * minute },
   'owner-silent': { unit: 'leases', warn: 1, crit: 3 },
@@ -94,6 +101,7 @@ export const thresholds: Readonly<Record<CheckName, Threshold>> = {
   'history-list': { unit: 'transactions', warn: 100_000, crit: 1_000_000 },
   'flush-log': anyNotice,
   'cluster-state': anyCrit,
+  'cluster-writers': { unit: 'any', crit: 0, from: { size: 1_000, unit: 'transactions' } },
   'cluster-flow': { unit: 'share', warn: 0.1 },
 
   journal: anyWarn,
@@ -111,3 +119,160 @@ export const checkNames: readonly CheckName[] = Object.keys(thresholds) as Check
 
 /** Thresholds that replace those above. */
 export type Thresholds = Readonly<Partial<Record<CheckName, Threshold>>>
+
+/** From where on `attention` tells of something for which the doctor has no check. Spans are in milliseconds. */
+export const attentionThresholds: {
+  readonly backlogAge: Threshold & { readonly warn: number }
+  readonly errorAttempts: Threshold & { readonly warn: number }
+} = {
+  /** The age of the oldest ready task of a topic that is processed. */
+  backlogAge: { unit: 'ms', warn: 5 * minute },
+  /** How many failed attempts of one error are many, within the span in which failures are counted. */
+  errorAttempts: { unit: 'attempts', warn: 20 },
+}
+
+/** Attempts that failed or ended within this span are counted, in milliseconds. */
+export const failuresWithinMs: number = 15 * minute
+
+/** An error is new for so long after it was first seen, in milliseconds. */
+export const newErrorMs: number = hour
+
+/** An alert for a monitoring system. It is raised once its values have been beyond for `forMs`. */
+export interface Alert {
+  readonly severity: 'warn' | 'crit'
+  readonly unit: Unit
+  /** A value above this is bad; where `below` is set, a value below it. */
+  readonly level: number
+  readonly below?: boolean
+  /** How long the value must be bad, in milliseconds. 0 raises the alert at once. */
+  readonly forMs: number
+  /** Over which span the value is counted or measured, in milliseconds. Absent: the value is of now. */
+  readonly withinMs?: number
+  /** How many attempts within the span are too few to judge. */
+  readonly fewAttempts?: number
+  /** The check of the doctor that measures the same; absent where only a counter over time tells. */
+  readonly check?: CheckName
+  /** One sentence: what is wrong. */
+  readonly says: string
+  /** The page that tells what to do, from docs/ on. */
+  readonly page: string
+}
+
+/** The name of an alert. It is never given to another alert. */
+export type AlertName =
+  | 'NobodyProcesses'
+  | 'BacklogAge'
+  | 'FailureRatio'
+  | 'NewFailures'
+  | 'RetryStorm'
+  | 'LeaseLost'
+  | 'Stuck'
+  | 'PausedLong'
+  | 'TimerOverdue'
+  | 'ThroughputCollapse'
+
+const operators = 'guides/operators.md'
+
+/** Alerts share their levels with the checks of the doctor, so that the two never disagree. */
+export const alerts: Readonly<Record<AlertName, Alert>> = {
+  NobodyProcesses: {
+    severity: 'crit',
+    // How many nodes process a topic that has ready tasks.
+    unit: 'any',
+    level: 1,
+    below: true,
+    forMs: 5 * minute,
+    check: 'nobody-processes',
+    says: 'a topic has ready tasks, and no node processes it',
+    page: operators,
+  },
+  BacklogAge: {
+    severity: 'warn',
+    unit: 'ms',
+    level: attentionThresholds.backlogAge.warn,
+    forMs: 2 * minute,
+    says: 'the oldest ready task of a topic was pushed long ago',
+    page: operators,
+  },
+  FailureRatio: {
+    severity: 'warn',
+    unit: 'share',
+    level: thresholds.failing.warn!,
+    forMs: 0,
+    withinMs: 5 * minute,
+    fewAttempts: thresholds.failing.from!.size,
+    check: 'failing',
+    says: 'many attempts of a topic fail',
+    page: operators,
+  },
+  NewFailures: {
+    severity: 'warn',
+    unit: 'attempts',
+    level: 0,
+    forMs: 0,
+    withinMs: newErrorMs,
+    says: 'a topic fails that did not fail before',
+    page: operators,
+  },
+  RetryStorm: {
+    severity: 'warn',
+    // Retries, of all attempts that ended.
+    unit: 'share',
+    level: thresholds.failing.crit!,
+    forMs: 5 * minute,
+    withinMs: 5 * minute,
+    fewAttempts: thresholds.failing.from!.size,
+    says: 'most attempts of a topic end in a retry',
+    page: 'guides/retries.md',
+  },
+  LeaseLost: {
+    severity: 'warn',
+    unit: 'attempts',
+    level: 0,
+    forMs: 0,
+    withinMs: 10 * minute,
+    check: 'owner-silent',
+    says: 'tasks were taken from a node whose heartbeat stopped',
+    page: operators,
+  },
+  Stuck: {
+    severity: 'warn',
+    unit: 'attempts',
+    level: 0,
+    forMs: 0,
+    withinMs: 10 * minute,
+    says: 'a handler was asked to end, and did not',
+    page: 'guides/timeouts.md',
+  },
+  PausedLong: {
+    severity: 'warn',
+    unit: 'ms',
+    level: thresholds.paused.warn!,
+    forMs: 0,
+    check: 'paused',
+    says: 'a topic has been paused for long',
+    page: operators,
+  },
+  TimerOverdue: {
+    severity: 'warn',
+    unit: 'ms',
+    level: thresholds['timer-overdue'].warn!,
+    forMs: minute,
+    check: 'timer-overdue',
+    says: 'a timer is due, and nobody fires it',
+    page: 'guides/periodic-tasks.md',
+  },
+  ThroughputCollapse: {
+    severity: 'warn',
+    // The pace of the last five minutes, of that of the span, while tasks are ready.
+    unit: 'share',
+    level: 0.1,
+    below: true,
+    forMs: 5 * minute,
+    withinMs: hour,
+    says: 'a topic ends far fewer tasks than before, though tasks are ready',
+    page: operators,
+  },
+}
+
+export const alertNames: readonly AlertName[] = Object.keys(alerts) as AlertName[]

@@ -1,6 +1,7 @@
 import type { Check } from './check.ts'
 
 const operations = 'operations.md'
+const nodes = 'guides/nodes.md'
 const where = 'every engine'
 
 type ChecksEverywhere =
@@ -10,6 +11,12 @@ type ChecksEverywhere =
   | 'schema'
   | 'rights'
   | 'wake-up'
+  | 'nobody-processes'
+  | 'node-failing'
+  | 'failing'
+  | 'release-skew'
+  | 'options-unlike'
+  | 'event-loop'
   | 'paused'
   | 'overdue'
   | 'owner-silent'
@@ -61,6 +68,48 @@ export const checksEverywhere: Readonly<Record<ChecksEverywhere, Check>> = {
     says: 'no notification was heard within {value}: nodes find tasks only by polling',
     remedy: "give the listener the server's own address: a pooler without sessions delivers no notifications",
     page: 'guides/postgres-in-production.md',
+  },
+  'nobody-processes': {
+    where,
+    measures: 'the age of the oldest ready task of a topic that no living node tells of, among topics that are not paused',
+    says: '{topic} has had ready tasks for {value}, and nobody processes it; {last}',
+    remedy: 'start a node for {topic}',
+    page: nodes,
+  },
+  'node-failing': {
+    where,
+    measures: 'living nodes that report an error beside those of handlers, of all nodes of the topic',
+    says: '{node} {topic}: {activity} fails: {message}',
+    remedy: 'taskstream nodes, which tells since when',
+    page: nodes,
+  },
+  failing: {
+    where,
+    measures: 'attempts that failed in the last minute, of those that ended, as nodes tell',
+    says: '{failed} of {size} attempts of {topic}',
+    remedy: 'taskstream errors {topic}',
+    page: 'guides/operators.md',
+  },
+  'release-skew': {
+    where,
+    measures: 'for how long living nodes of several releases have run side by side',
+    says: 'releases {releases} have run side by side for {value}',
+    remedy: 'end the deploy: taskstream nodes tells which node has which release',
+    page: nodes,
+  },
+  'options-unlike': {
+    where,
+    measures: 'topics that living nodes process with another mode, batch size or concurrency',
+    says: 'nodes of {topic} differ in their {options}',
+    remedy: 'taskstream nodes, and give all nodes of {topic} the same options',
+    page: nodes,
+  },
+  'event-loop': {
+    where,
+    measures: 'for how long the event loop of a living node stood still in the last minute',
+    says: '{node} stood still for {value}',
+    remedy: 'move work that computes for long to a worker thread, or give the process more of the machine',
+    page: nodes,
   },
   paused: {
     where,

@@ -131,6 +131,7 @@ type ChecksOfMysql =
   | 'history-list'
   | 'flush-log'
   | 'cluster-state'
+  | 'cluster-writers'
   | 'cluster-flow'
 
 export const checksOfMysql: Readonly<Record<ChecksOfMysql, Check>> = {
@@ -180,6 +181,13 @@ export const checksOfMysql: Readonly<Record<ChecksOfMysql, Check>> = {
     measures: 'whether this node of a Galera cluster is not synced',
     says: '{state}',
     remedy: 'give our nodes the address of a node that is synced',
+    page: engines,
+  },
+  'cluster-writers': {
+    where: 'MariaDB',
+    measures: 'nodes in mode transactional, where several servers of a Galera cluster take writes',
+    says: '{node} processes topics in mode transactional, and several servers of the cluster have taken {size} transactions each',
+    remedy: 'give all our nodes the address of one server of the cluster, or process in mode leased',
     page: engines,
   },
   'cluster-flow': {

@@ -1,5 +1,6 @@
 import type { Row } from '@taskstream/task-sql'
 import type { Facts, Finding, Severity } from '../core/finding.ts'
+import { severityOf } from '../core/severity.ts'
 import type { CheckName, Threshold } from '../core/thresholds.ts'
 import { inUnit, inWords } from '../core/units.ts'
 import { checks } from './checks.ts'
@@ -64,14 +65,6 @@ function isLarge(row: Row, { from }: Threshold): boolean {
 function toJudged(row: Row, threshold: Threshold): Judged {
   const value = row['value'] === null || row['value'] === undefined ? undefined : Number(row['value'])
   return { row, value, severity: value === undefined ? (threshold.unknown ?? 'skipped') : severityOf(value, threshold) }
-}
-
-/** How bad a value is. */
-function severityOf(value: number, { notice, warn, crit, below }: Threshold): Severity {
-  const isBeyond = (level: number | undefined): boolean => level !== undefined && (below ? value < level : value > level)
-  if (isBeyond(crit)) return 'crit'
-  if (isBeyond(warn)) return 'warn'
-  return isBeyond(notice) ? 'notice' : 'ok'
 }
 
 /** The worst comes first. */

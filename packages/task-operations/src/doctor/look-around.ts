@@ -24,6 +24,8 @@ export interface Surroundings<Transaction> {
   readonly wakeUpMs: number
   readonly thresholds: Required<Thresholds>
   readonly files: Files
+  /** The checks to make. Default: all. */
+  readonly only?: ReadonlySet<CheckName>
 }
 
 /** How a check is made. Without rows, this database has nothing to be checked. */
@@ -31,7 +33,8 @@ type Making = () => Promise<readonly Row[] | undefined>
 
 /** @throws TaskError DATABASE_UNAVAILABLE if the database went away meanwhile */
 export async function lookAround<Transaction>(given: Surroundings<Transaction>): Promise<readonly Finding[]> {
-  const { tasks, transactions, notifier, read, deep, leaseMs, limitMs, wakeUpMs, thresholds, files } = given
+  const { tasks, transactions, notifier, read, deep, leaseMs, limitMs, wakeUpMs, thresholds, files, only } = given
+  const isMade = (name: CheckName): boolean => !only || only.has(name)
   const { looks, probes, begin, user, damaged } = await examinationOf(read, limitMs)
   const findings: Finding[] = []
   /** What checks of other things have run into. */
@@ -79,14 +82,15 @@ export async function lookAround<Transaction>(given: Surroundings<Transaction>):
       throw error
     }
   })
-  if (probes) await add('rights', async () => missing(await probedRights(tasks, transactions, begin, probes)))
+  if (probes && isMade('rights')) await add('rights', async () => missing(await probedRights(tasks, transactions, begin, probes)))
   for (const [name, look] of Object.entries(looks) as [LookName, Look][]) {
-    if (look.deep && !deep) continue
+    if ((look.deep && !deep) || (name !== 'file' && !isMade(name))) continue
     const make = makes(look)
     if (name === 'rights') await add(name, async () => missing((await make()) ?? []))
     else if (name === 'file') {
       const [file] = (await make().catch(() => [])) ?? []
-      if (file) for (const [check, lookAt] of fileLooks) await add(check, () => lookAt(String(file['path']), files))
+      if (file)
+        for (const [check, lookAt] of fileLooks) if (isMade(check)) await add(check, () => lookAt(String(file['path']), files))
     } else await add(name, make, look.grant)
   }
   if (notifier) {

@@ -6,6 +6,12 @@ import type { Row, Verb } from './verb.ts'
 /** Every look that some dialect has. */
 export const lookNames = [
   // Every engine with our tables.
+  'nobody-processes',
+  'node-failing',
+  'failing',
+  'release-skew',
+  'options-unlike',
+  'event-loop',
   'paused',
   'overdue',
   'owner-silent',
@@ -43,6 +49,7 @@ export const lookNames = [
   'history-list',
   'flush-log',
   'cluster-state',
+  'cluster-writers',
   'cluster-flow',
   // SQLite.
   'journal',

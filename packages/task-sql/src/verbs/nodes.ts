@@ -69,7 +69,7 @@ export function* nodes(context: Context, options: NodesOptions = {}): Verb<reado
 }
 
 /** Every owner with a row of either kind. Those that live come first, and of them the latest. */
-export function* readNodes({ dialect, now }: Context, withinMs: number): Verb<readonly NodeInfo[]> {
+export function* readNodes({ dialect, now }: Pick<Context, 'dialect' | 'now'>, withinMs: number): Verb<readonly NodeInfo[]> {
   const { node, owner } = dialect.tables
   const { expr } = dialect
   const instant = expr.now(now())

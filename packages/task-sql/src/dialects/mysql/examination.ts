@@ -86,7 +86,7 @@ export function mysqlExamination(tables: MysqlTables, schema: Statement, variant
     connections: look(sql`
       select x.used, x.most, x.used / x.most as value
         from (select (${status('Threads_connected')}) + 0 as used, @@global.max_connections as most) x`),
-    ...variant.examination.looks,
+    ...variant.examination.looks(tables),
   }
   return {
     // The transaction has written nothing yet. To begin another commits it.

@@ -1,13 +1,13 @@
 import { TaskError } from '@taskstream/task-api'
 import type { Dialect } from '../../core/dialect.ts'
 import type { Look, LookOptions, Looks } from '../../core/examination.ts'
-import { sql } from '../../core/statement.ts'
 import type { Row, Verb } from '../../core/verb.ts'
+import { nodeLooks } from './nodes.ts'
 import { taskLooks } from './tasks.ts'
 
 /** Every look at this database. */
 export function looksOf(dialect: Dialect): Looks {
-  return { ...taskLooks(dialect), ...dialect.examination.looks }
+  return { ...taskLooks(dialect), ...nodeLooks(dialect), ...dialect.examination.looks }
 }
 
 /**
@@ -33,10 +33,4 @@ export function* makeLook(
     step = verb.next(yield examination.limited(step.value, limitMs))
   }
   return step.value
-}
-
-/** The time by the database's clock, in epoch milliseconds. */
-export function* databaseTime({ expr, examination }: Dialect, now: number | null): Verb<number> {
-  const [row] = yield sql`select ${expr.epochMs(expr.now(now))} as now ${examination.oneRow}`
-  return Number(row?.['now'])
 }

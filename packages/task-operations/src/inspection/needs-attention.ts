@@ -1,0 +1,115 @@
+/** Says what of the topics, nodes, errors and findings needs attention. It decides without I/O. */
+import type { Activation, NodeInfo, TopicOverview } from '@taskstream/task-api'
+import { severityOf } from '../core/severity.ts'
+import { attentionThresholds, newErrorMs, thresholds } from '../core/thresholds.ts'
+import type { CheckName } from '../core/thresholds.ts'
+import { duration } from '../core/units.ts'
+import { checksOfDatabase } from '../doctor/glance.ts'
+import type { Attention, AttentionId } from './attention-ids.ts'
+import type { Seen } from './attention.ts'
+import { quoted } from './commands.ts'
+
+export function* needsAttention(seen: Seen): Generator<Attention> {
+  yield* ofTopics(seen)
+  yield* ofNodes(seen)
+  yield* ofErrors(seen)
+  yield* ofFindings(seen)
+}
+
+/** How bad a value is; undefined if nobody needs to look. */
+function severityBy(name: CheckName, value: number): Attention['severity'] | undefined {
+  const severity = severityOf(value, thresholds[name])
+  return severity === 'warn' || severity === 'crit' ? severity : undefined
+}
+
+function* ofTopics(seen: Seen): Generator<Attention> {
+  for (const topic of seen.topics) {
+    const activation = seen.activations.get(topic.topic)
+    if (activation?.active === false) yield* ofPaused(topic, activation, seen)
+    else yield* ofBacklog(topic, seen)
+  }
+}
+
+function* ofPaused({ topic, ready }: TopicOverview, { changed, note }: Activation, { nowMs }: Seen): Generator<Attention> {
+  const forMs = nowMs - changed.getTime()
+  const severity = severityBy('paused', forMs)
+  if (!severity || ready === 0) return
+  const text = `${topic} has been paused for ${duration(forMs)}${note === undefined ? '' : `: ${note}`}, and ${count(ready)} wait`
+  yield { id: 'paused-long', severity, topic, text, command: `taskstream resume ${quoted(topic)}` }
+}
+
+function* ofBacklog({ topic, ready, oldestReadyMs = 0 }: TopicOverview, { nodes }: Seen): Generator<Attention> {
+  const tells = ({ report }: NodeInfo): boolean => report?.topics.some((each) => each.topic === topic) ?? false
+  // A process of an older release tells nothing, and may process any topic.
+  const processed = nodes.some((node) => isLiving(node) && (!node.report || tells(node)))
+  const severity = processed ? undefined : severityBy('nobody-processes', oldestReadyMs)
+  if (severity) {
+    const left = nodes.find(tells)
+    const release = left?.release === undefined ? '' : ` (release ${left.release})`
+    const who = left ? `; the last was ${left.name}${release}, which is ${left.life}` : ''
+    const text = `${topic}: ${count(ready)} ready for up to ${duration(oldestReadyMs)}, and nobody processes it${who}`
+    yield { id: 'nobody-processes', severity, topic, text, command: `taskstream nodes` }
+  } else if (oldestReadyMs > attentionThresholds.backlogAge.warn) {
+    const text = `${topic}: the oldest of ${count(ready)} ready was pushed ${duration(oldestReadyMs)} ago`
+    yield { id: 'backlog-age', severity: 'warn', topic, text, command: `taskstream next ${quoted(topic)}` }
+  }
+}
+
+function* ofNodes({ nodes, held }: Seen): Generator<Attention> {
+  for (const { name, owner, life, report } of nodes) {
+    const command = `taskstream nodes ${quoted(owner)}`
+    const tasks = held.filter((task) => task.owner === owner).length
+    // One whose tasks others have taken is a matter of the past.
+    if (life === 'dead' && tasks > 0)
+      yield {
+        id: 'owner-silent',
+        severity: 'warn',
+        text: `${name} died without a word, and ${count(tasks)} of its tasks are held still`,
+        command,
+      }
+    if (life !== 'living') continue
+    const [first] = [...(report?.error ? [report.error] : []), ...(report?.topics ?? []).flatMap(({ error }) => error ?? [])]
+    if (first) yield { id: 'node-failing', severity: 'crit', text: `${name}: ${first.activity} fails: ${first.message}`, command }
+  }
+}
+
+function* ofErrors({ errors, nowMs }: Seen): Generator<Attention> {
+  const many = attentionThresholds.errorAttempts.warn
+  for (const { topic, error, count: times, first, firstRelease, fingerprint } of errors) {
+    const isNew = nowMs - first.getTime() < newErrorMs
+    if (!isNew && times <= many) continue
+    const release = firstRelease === undefined ? '' : ` in release ${firstRelease}`
+    const since = isNew ? `, first seen ${duration(nowMs - first.getTime())} ago${release}` : ''
+    yield {
+      id: isNew ? 'failing-new' : 'failing',
+      severity: times > many ? 'crit' : 'warn',
+      topic,
+      text: `${topic}: ${count(times)} × ${error}${since}`,
+      command: `taskstream errors ${quoted(topic)} ${fingerprint}`,
+    }
+  }
+}
+
+const ofChecks: Readonly<Partial<Record<CheckName, readonly [id: AttentionId, command: string]>>> = {
+  overdue: ['overdue', 'taskstream nodes'],
+  'timer-overdue': ['timer-overdue', 'taskstream periodic ls'],
+  'release-skew': ['release-skew', 'taskstream nodes'],
+}
+
+function* ofFindings({ findings }: Seen): Generator<Attention> {
+  for (const { check, severity, measured } of findings) {
+    if (severity !== 'warn' && severity !== 'crit') continue
+    const [id, command] = ofChecks[check] ?? []
+    if (id) yield { id, severity, text: measured, command: command! }
+    else if (checksOfDatabase.has(check))
+      yield { id: 'database', severity, text: `${check}: ${measured}`, command: 'taskstream doctor' }
+  }
+}
+
+function isLiving({ life }: NodeInfo): boolean {
+  return life === 'living' || life === 'silent'
+}
+
+function count(tasks: number): string {
+  return tasks >= 1_000 ? '1,000 or more' : String(tasks)
+}

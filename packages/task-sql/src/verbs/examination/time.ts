@@ -1,0 +1,9 @@
+import type { Dialect } from '../../core/dialect.ts'
+import { sql } from '../../core/statement.ts'
+import type { Verb } from '../../core/verb.ts'
+
+/** The time by the database's clock, in epoch milliseconds. */
+export function* databaseTime({ expr, examination }: Dialect, now: number | null): Verb<number> {
+  const [row] = yield sql`select ${expr.epochMs(expr.now(now))} as now ${examination.oneRow}`
+  return Number(row?.['now'])
+}
