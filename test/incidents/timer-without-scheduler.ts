@@ -18,7 +18,7 @@ export const timerWithoutScheduler: Incident = {
       question: 'The nightly invoices were not made. Workers run and are idle.',
       finds: {
         command: ['attention'],
-        shows: /crit +timer-overdue +timer nightly-invoices of system was due 1 h ago, and nobody fires it/,
+        shows: /crit +timer-overdue +timer nightly-invoices of scope system has been due for 1 h, and nobody fires it/,
         code: 4,
       },
       remedy: /(start a process with a scheduler of scope \S+)/g,
@@ -29,7 +29,7 @@ export const timerWithoutScheduler: Incident = {
       also: [
         {
           command: ['doctor'],
-          shows: /\ncrit timer-overdue: timer nightly-invoices of scope system has been due for 1 h/,
+          shows: /\ncrit timer-overdue: timer nightly-invoices of scope system has been due for 1 h, and nobody fires it/,
           code: 4,
         },
         { command: ['periodic', 'ls'], shows: /nightly-invoices +/ },

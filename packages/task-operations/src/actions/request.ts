@@ -48,7 +48,7 @@ const unended: readonly FilterState[] = ['active', 'ready', 'delayed', 'blocked'
 const waiting: readonly FilterState[] = ['ready', 'delayed']
 const ended: readonly FilterState[] = ['failed', 'suspended', 'filtered', 'succeeded', 'recreated', 'redundant']
 
-export const statesOf: Readonly<Record<ActionName, States>> = {
+const statesOf: Readonly<Record<ActionName, States>> = {
   // A task that has succeeded is done again only if its state is named.
   redrive: { allowed: revivable, meant: ['failed'], named: revivable.filter((state) => state !== 'succeeded') },
   cancel: { allowed: unended, meant: unended },

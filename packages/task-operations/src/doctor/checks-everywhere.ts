@@ -135,8 +135,8 @@ export const checksEverywhere: Readonly<Record<ChecksEverywhere, Check>> = {
   'timer-overdue': {
     where,
     measures: 'for how long a timer has been due',
-    says: 'timer {id} of scope {scope} has been due for {value}',
-    remedy: 'start a node with a scheduler of scope {scope}',
+    says: 'timer {id} of scope {scope} has been due for {value}, and nobody fires it',
+    remedy: 'start a process with a scheduler of scope {scope}',
     page: 'guides/periodic-tasks.md',
   },
   'retry-endless': {

@@ -97,10 +97,10 @@ const ofChecks: Readonly<Partial<Record<CheckName, readonly [id: AttentionId, co
 }
 
 function* ofFindings({ findings }: Seen): Generator<Attention> {
-  for (const { check, severity, measured } of findings) {
+  for (const { check, severity, measured, remedy } of findings) {
     if (severity !== 'warn' && severity !== 'crit') continue
     const [id, command] = ofChecks[check] ?? []
-    if (id) yield { id, severity, text: measured, command: command! }
+    if (id) yield { id, severity, text: remedy === undefined ? measured : `${measured}: ${remedy}`, command: command! }
     else if (checksOfDatabase.has(check))
       yield { id: 'database', severity, text: `${check}: ${measured}`, command: 'taskstream doctor' }
   }
