@@ -48,6 +48,7 @@ export function keep(options: Partial<MaintenanceOptions<object>> = {}): Kept {
     purge: verb('purge', 0),
     purgeOwners: verb('purgeOwners', 0),
     purgeAttempts: verb('purgeAttempts', 0),
+    purgeActions: verb('purgeActions', 0),
     refresh: verb('refresh', undefined),
     handBack: verb('handBack', { completed: [], lost: [] }),
     reclaim: verb('reclaim', 0),

@@ -6,12 +6,13 @@ import { tasksOf } from './answering.ts'
 import { aDay, begun, gone, keep, none, verbs } from './keeping.ts'
 
 const purgeAttempts = ['purgeAttempts', { olderThanMs: 5 * aDay, limit: 1_000 }]
+const purgeActions = ['purgeActions', { olderThanMs: 9 * aDay, limit: 1_000 }]
 const expiry = ['expire', { olderThanMs: 10_000, then: 'ready', limit: 1_000 }]
 
 describe('maintenance', () => {
   test('comes with the start and then at its interval, until it is stopped', async () => {
     const kept = await begun()
-    expect(kept.asked).toEqual([expiry, ['purgeOwners', aDay], purgeAttempts])
+    expect(kept.asked).toEqual([expiry, ['purgeOwners', aDay], purgeAttempts, purgeActions])
     for (const _ of [1, 2]) {
       kept.asked.splice(0)
       kept.clock.pass(59_999)
@@ -28,7 +29,7 @@ describe('maintenance', () => {
     expect(kept.asked).toEqual([])
     kept.maintenance.start()
     await kept.settled()
-    expect(kept.asked).toEqual([expiry, ['purgeOwners', aDay], purgeAttempts])
+    expect(kept.asked).toEqual([expiry, ['purgeOwners', aDay], purgeAttempts, purgeActions])
   })
 
   test('is one at a time, and a stop waits for what is under way, of which no more is begun', async () => {
@@ -66,7 +67,7 @@ describe('maintenance', () => {
     kept.clock.pass(60_000)
     await kept.settled()
     expect(kept.told.slice(1)).toEqual([['maintenance', 'works']])
-    expect(verbs(kept).slice(2)).toEqual(['expire', 'purgeOwners', 'purgeAttempts'])
+    expect(verbs(kept).slice(2)).toEqual(['expire', 'purgeOwners', 'purgeAttempts', 'purgeActions'])
   })
 })
 
@@ -83,7 +84,7 @@ describe('the tasks of dead owners', () => {
     const kept = await begun({ expireTo: 'expired' }, (one) => {
       one.answer = (verb) => (verb === 'expire' ? answers.shift() : undefined)
     })
-    expect(verbs(kept)).toEqual(['expire', 'expire', 'purgeOwners', 'purgeAttempts'])
+    expect(verbs(kept)).toEqual(['expire', 'expire', 'purgeOwners', 'purgeAttempts', 'purgeActions'])
     expect(kept.asked[0]).toEqual(['expire', { olderThanMs: 10_000, then: 'expired', limit: 1_000 }])
     expect(kept.ready).toEqual([['mail', 'post'], ['mail']])
   })
@@ -124,6 +125,7 @@ describe('what is old', () => {
       ['purge', 'post', { states: ['succeeded'], olderThanMs: 9, limit: 1_000 }],
       ['purgeOwners', aDay],
       purgeAttempts,
+      purgeActions,
     ])
   })
 
@@ -172,7 +174,10 @@ describe('attempts', () => {
           return count
         }
       })
-      expect(kept.asked.slice(2)).toEqual(Array.from({ length: leftAtStop ? 2 : 3 }, () => purgeAttempts))
+      expect(kept.asked.slice(2)).toEqual([
+        ...Array.from({ length: leftAtStop ? 2 : 3 }, () => purgeAttempts),
+        ...(leftAtStop ? [] : [purgeActions]),
+      ])
     }
   })
 })
@@ -195,27 +200,29 @@ describe('silent owners', () => {
     kept.answer = () => undefined
     kept.clock.pass(100_000)
     await kept.settled()
-    expect(verbs(kept)).toEqual(['expire', 'purgeOwners', 'expire', 'purgeOwners', 'purgeAttempts'])
+    expect(verbs(kept)).toEqual(['expire', 'purgeOwners', 'expire', 'purgeOwners', 'purgeAttempts', 'purgeActions'])
     kept.asked.splice(0)
     for (let count = 0; count < 12; count++) {
       kept.clock.pass(100_000)
       await kept.settled()
     }
-    expect(verbs(kept).flatMap((verb, index) => (verb === 'purgeOwners' ? [index] : []))).toEqual([6, 14])
+    expect(verbs(kept).flatMap((verb, index) => (verb === 'purgeOwners' ? [index] : []))).toEqual([6, 15])
   })
 })
 
 describe('what the planner knows', () => {
   test('is renewed at its interval, for which there is an hour, and not otherwise', async () => {
     const kept = await begun({ intervalMs: 100_000, refreshIntervalMs: 300_000 })
-    expect(verbs(kept)).toEqual(['expire', 'purgeOwners', 'purgeAttempts', 'refresh'])
+    expect(verbs(kept)).toEqual(['expire', 'purgeOwners', 'purgeAttempts', 'purgeActions', 'refresh'])
     expect(kept.timeouts.filter((ms) => ms !== undefined)).toEqual([3_600_000])
     kept.asked.splice(0)
     for (let count = 0; count < 6; count++) {
       kept.clock.pass(100_000)
       await kept.settled()
     }
-    expect(verbs(kept).join(' ')).toBe('expire expire expire refresh expire expire expire purgeOwners purgeAttempts refresh')
+    expect(verbs(kept).join(' ')).toBe(
+      'expire expire expire refresh expire expire expire purgeOwners purgeAttempts purgeActions refresh',
+    )
     const never = await begun({ intervalMs: 100_000 })
     never.clock.pass(100_000)
     await never.settled()
@@ -226,6 +233,6 @@ describe('what the planner knows', () => {
 describe('what batches have left', () => {
   test('is handed back before anything else', async () => {
     const kept = await begun({}, ({ leftovers }) => leftovers.add('mail', tasksOf('a')))
-    expect(verbs(kept)).toEqual(['handBack', 'expire', 'purgeOwners', 'purgeAttempts'])
+    expect(verbs(kept)).toEqual(['handBack', 'expire', 'purgeOwners', 'purgeAttempts', 'purgeActions'])
   })
 })
