@@ -21,7 +21,7 @@ export const poisonedIdentifier: Incident = {
     await site.commit((transaction) => tasks.push(transaction, topic, ['customer-7']))
     await worker.until('ended', 1)
     // The bank answers again, and nobody tells the invoice that has failed.
-    worker.mend()
+    await worker.mend()
     await site.age('task', 'completed', 2 * 3_600_000)
     await site.commit((transaction) => tasks.push(transaction, topic, ['customer-7', 'customer-7', 'customer-8']))
     await worker.until('ended', 2)

@@ -19,14 +19,14 @@ export interface Orders {
 }
 
 /** What a process tells. */
-export type Told = { readonly told: 'started' } | { readonly told: 'took' | 'ended' | 'refused' }
+export type Told = { readonly told: 'started' } | { readonly told: 'took' | 'ended' | 'refused' | 'mended' }
 
 export interface Process extends AsyncDisposable {
   readonly pid: number
   /** Waits until it has taken, ended or been refused so many tasks in all. */
   until(told: 'took' | 'ended' | 'refused', count: number): Promise<void>
   /** Replaces its handler by one that works, as if what it needs were there again. */
-  mend(): void
+  mend(): Promise<void>
   kill(): Promise<void>
   stop(): Promise<void>
 }
@@ -40,7 +40,7 @@ export async function startProcess(orders: Orders): Promise<Process> {
   let errors = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-2_000)))
   const ended = once(child, 'close')
-  const counts = { started: 0, took: 0, ended: 0, refused: 0 }
+  const counts = { started: 0, took: 0, ended: 0, refused: 0, mended: 0 }
   let look = (): void => {}
   child.on('message', ({ told }: Told) => {
     counts[told]++
@@ -69,7 +69,10 @@ export async function startProcess(orders: Orders): Promise<Process> {
   return {
     pid: child.pid ?? 0,
     until,
-    mend: () => void child.send('mend'),
+    mend: async () => {
+      child.send('mend')
+      await until('mended', 1)
+    },
     kill,
     stop: async () => {
       if (child.connected) child.send('stop')

@@ -14,8 +14,10 @@ const stop = orders.role === 'reader' ? await read() : await work()
 // Nobody is left who could stop it.
 process.on('disconnect', () => process.exit())
 process.on('message', (message) => {
-  if (message === 'mend') isMended = true
-  else void stop().then(() => process.exit())
+  if (message === 'mend') {
+    isMended = true
+    tell('mended')
+  } else void stop().then(() => process.exit())
 })
 tell('started')
 
