@@ -156,7 +156,7 @@ describe.skipIf(!canRun)('the command line', () => {
     expect((await taskstream('pause', fixture.topic)).out).toBe(`already paused: ${fixture.topic}\n`)
     expect((await json('topics')) as unknown[]).toContainEqual(expect.objectContaining({ topic: fixture.topic, paused: true }))
     expect((await taskstream('topics')).out).toMatch(new RegExp(`${fixture.topic} .*paused`))
-    expect(await json('resume', fixture.topic)).toEqual({
+    expect(JSON.parse((await taskstream('resume', fixture.topic, '-o', 'json')).out)).toEqual({
       topic: fixture.topic,
       active: true,
       changed: true,
