@@ -2407,13 +2407,13 @@ raise;
 end if;
 end;
 
--- nodes, why
+-- nodes, verb, why
 select o.owner, o.name, o.heartbeat as heartbeat, (select k.ms from task_clock k) as now
 from task_owner o
 order by o.heartbeat desc
 fetch first 10000 rows only
 
--- nodes, why
+-- nodes, verb, why
 --   number
 select n.owner, n.name, n.kind, n.host, n.pid, n.release_name, n.lease_ms, n.quiet, n.topics, n.report,
 n.started as started, n.seen as seen, (select k.ms from task_clock k) as now
@@ -2422,14 +2422,14 @@ where n.seen >= ((select k.ms from task_clock k) + :1) or exists (select 1 from 
 order by n.seen desc
 fetch first 10000 rows only
 
--- nodes, why
+-- nodes, verb, why
 --   number
 select o.owner, o.name, o.heartbeat as heartbeat, :1 as now
 from task_owner o
 order by o.heartbeat desc
 fetch first 10000 rows only
 
--- nodes, why
+-- nodes, verb, why
 --   number, number, number
 select n.owner, n.name, n.kind, n.host, n.pid, n.release_name, n.lease_ms, n.quiet, n.topics, n.report,
 n.started as started, n.seen as seen, :1 as now
@@ -5243,6 +5243,20 @@ order by p.topic
 fetch first 100 rows only
 
 -- verb
+select x.topic, (select k.ms from task_clock k) - x.oldest as value
+from (select p.topic,
+  (select t.created
+    from task t
+    where t.topic = p.topic and t.state = 1
+    order by t.sequence
+    fetch first 1 rows only) as oldest
+  from task_topic p
+  where not exists (select 1 from task_activation a where a.topic = p.topic and a.active = 0)) x
+where x.oldest is not null
+order by x.oldest
+fetch first 1000 rows only
+
+-- verb
 --   text, JSON, text
 select x.blocker, count(*) as waiting
 from (select
@@ -5330,6 +5344,21 @@ from task_periodic t
 where t.due is not null and t.due <= :2
 order by t.due
 fetch first 100 rows only
+
+-- verb
+--   number
+select x.topic, :1 - x.oldest as value
+from (select p.topic,
+  (select t.created
+    from task t
+    where t.topic = p.topic and t.state = 1
+    order by t.sequence
+    fetch first 1 rows only) as oldest
+  from task_topic p
+  where not exists (select 1 from task_activation a where a.topic = p.topic and a.active = 0)) x
+where x.oldest is not null
+order by x.oldest
+fetch first 1000 rows only
 
 -- verb
 --   number, text, number
