@@ -3,6 +3,7 @@ import type { Guarantee } from './guarantee.ts'
 import { guaranteesOfFaults } from './of-faults.ts'
 import { guaranteesOfJobs } from './of-jobs.ts'
 import { guaranteesOfNodes } from './of-nodes.ts'
+import { guaranteesOfOperators } from './of-operators.ts'
 import { guaranteesOfTasks } from './of-tasks.ts'
 
 export const sections: readonly { readonly title: string; readonly guarantees: readonly Guarantee[] }[] = [
@@ -10,4 +11,5 @@ export const sections: readonly { readonly title: string; readonly guarantees: r
   { title: 'When something goes wrong', guarantees: guaranteesOfFaults },
   { title: 'Nodes, timers and the command line', guarantees: guaranteesOfNodes },
   { title: 'Jobs', guarantees: guaranteesOfJobs },
+  { title: 'Operators', guarantees: guaranteesOfOperators },
 ]
