@@ -97,6 +97,7 @@ describe.skipIf(!canRun)('a right that is missing', () => {
       await commit((transaction) => tasks.report(transaction, told))
       await commit((transaction) => tasks.record(transaction, { action: 'redrive', topic, count: 1 }))
       await commit((transaction) => tasks.actions(transaction, { topic }))
+      await commit((transaction) => tasks.purgeActions(transaction, { olderThanMs: 0 }))
       await commit((transaction) => tasks.purgeOwners(transaction, 60_000))
       await commit((transaction) => tasks.repair(transaction, topic))
       await commit((transaction) => tasks.purge(transaction, topic))
