@@ -48,9 +48,9 @@ describe.skipIf(!canRun)('a lease', () => {
     })
     let isPurged = false
     let maintained = false
-    const { limits, purgeAttempts } = tasks
+    const { limits, purgeActions } = tasks
     Object.assign(tasks, {
-      purgeAttempts: (...args: Parameters<typeof purgeAttempts>) => ((isPurged = true), purgeAttempts(...args)),
+      purgeActions: (...args: Parameters<typeof purgeActions>) => ((isPurged = true), purgeActions(...args)),
       // The last step of maintenance, which a start takes too, before it.
       limits: (...args: Parameters<typeof limits>) => ((maintained = isPurged), limits(...args)),
     })

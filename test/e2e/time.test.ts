@@ -119,9 +119,9 @@ describe.skipIf(!canRun)('a node in time', () => {
       ...tasks,
       // Reports of the trouble would be counted too.
       report: undefined as never,
-      purgeAttempts: (...given) => {
+      purgeActions: (...given) => {
         isPurged = true
-        return tasks.purgeAttempts(...given)
+        return tasks.purgeActions(...given)
       },
       // The last step of maintenance, which a start takes too, before it.
       limits: (...given) => {
