@@ -129,6 +129,6 @@ describe.skipIf(!hasTerminal)(`the command line on a terminal${title}`, () => {
     const { code, out } = await terminal(100, 'redrive', fixture.topic, '--yes', '--rate', '20/s').ended
     expect(code).toBe(0)
     expect(out).toMatch(/\r\[=+ +\] 40 of 60, \d+\/s, .*left/)
-    expect(out).toMatch(/\r\u001B\[Kready again: 60, /) // oxlint-disable-line no-control-regex
+    expect(out).toMatch(/\r\u001B\[Kaudit: .*\r\nready again: 60, /) // oxlint-disable-line no-control-regex
   })
 })

@@ -113,6 +113,7 @@ export type {
 } from './task-nodes.ts'
 export type { ExpireOptions, Expiry, RegisterOptions, TaskOwner, TaskOwners } from './task-owners.ts'
 export type { Activation, ActivationOptions, TaskActivations } from './task-activation.ts'
+export { checkRescheduling } from './task-rescheduler.ts'
 export { checkLimits } from './topic-limits.ts'
 export type { LimitOptions, SlotGrant, SlotWish, TokenGrant, TopicLimiter, TopicLimits } from './topic-limits.ts'
 export type { TaskRepository } from './task-repository.ts'

@@ -1,6 +1,9 @@
 import type { Execution, Outcome } from './execution.ts'
+import { checkNames } from './option-names.ts'
+import { checkDuration, checkInstant, checkInteger, invalid, taskLimits } from './task-limits.ts'
 import type { TaskSelector } from './task-selector.ts'
 import type { Task } from './task.ts'
+import { verbOptions } from './verb-options.ts'
 
 /** When and how urgently tasks are to be done. What is not given stays as it is; at least one value is given. */
 export interface Rescheduling {
@@ -14,6 +17,23 @@ export interface Rescheduling {
   readonly deadlineMs?: number
   /** From -32 767 to 32 767. In topics of the order `priority` a higher priority comes sooner. */
   readonly priority?: number
+}
+
+/** @throws TaskError ARGUMENT_INVALID unless it says what is to change, and says it once */
+export function checkRescheduling(to: Rescheduling): void {
+  if (typeof to !== 'object' || to === null) throw invalid('to', to, 'must be an object')
+  checkNames(verbOptions.reschedule, to)
+  const { due, delayMs, deadline, deadlineMs, priority } = to
+  if (due !== undefined && delayMs !== undefined) throw invalid('delayMs', delayMs, 'cannot be given together with due')
+  if (deadline !== undefined && deadlineMs !== undefined)
+    throw invalid('deadlineMs', deadlineMs, 'cannot be given together with deadline')
+  if (due !== undefined) checkInstant('due', due)
+  if (delayMs !== undefined) checkDuration('delayMs', delayMs)
+  if (deadline !== undefined && deadline !== null) checkInstant('deadline', deadline)
+  if (deadlineMs !== undefined) checkDuration('deadlineMs', deadlineMs)
+  if (priority !== undefined) checkInteger('priority', priority, -taskLimits.priority, taskLimits.priority)
+  if ([due, delayMs, deadline, deadlineMs, priority].every((value) => value === undefined))
+    throw invalid('to', to, 'must say what is to change: due, delayMs, deadline, deadlineMs or priority')
 }
 
 /** Moves tasks in time, and in the order of priorities. */

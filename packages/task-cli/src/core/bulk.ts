@@ -87,7 +87,7 @@ export async function runBulk(
   const operator = operatorOf(database)
   const found = await preview(operator, request, { ...(limit !== undefined && { limit }), ...(bound && { asOf: bound }) })
   const { count, of, asOf, last } = found
-  const ends = endsOf(found, request)
+  const ends = endsOf(found)
   if (dryRun || count === 0) return { count, dryRun, ...ends }
   const range = ends.first === undefined || ends.last === undefined ? '' : `, sequences ${ends.first} to ${ends.last}`
   const some = count < of ? `, of ${counted(of)}` : ''
@@ -128,9 +128,9 @@ export async function runBulk(
 }
 
 /** Of the newest tasks, and of those of one error, not all are known before. */
-function endsOf({ count, tasks, last }: ActionPreview, request: ActionRequest): Pick<BulkDone, 'first' | 'last'> {
-  if (request.try !== undefined && count > tasks.length) return {}
-  const end = request.try === undefined ? last : tasks.at(-1)?.sequence
+function endsOf({ count, of, tasks, last }: ActionPreview): Pick<BulkDone, 'first' | 'last'> {
+  // Of fewer tasks than there are, the last is known only if all of them are shown.
+  const end = count <= tasks.length ? tasks.at(-1)?.sequence : count === of ? last : undefined
   return tasks[0] === undefined || end === undefined ? {} : { first: tasks[0].sequence, last: end }
 }
 

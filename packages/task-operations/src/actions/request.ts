@@ -1,5 +1,5 @@
 /** What is to be done to tasks, and to which. */
-import { checkInteger, invalid, stateOf } from '@taskstream/task-api'
+import { checkInteger, checkRescheduling, invalid, stateOf } from '@taskstream/task-api'
 import type {
   FilterState,
   JsonValue,
@@ -69,6 +69,7 @@ export function filterOf(request: ActionRequest): TaskFilter & { readonly states
   const wrong = states.filter((state) => !allowed.includes(state))
   if (wrong.length > 0 || states.length === 0)
     throw invalid('states', states, `must be of ${allowed.join(', ')} for the action ${action}`)
+  if (request.action === 'reschedule') checkRescheduling(request.to)
   if (request.action === 'reassign' && states.includes(stateOf(request.result)))
     throw invalid('result', request.result, 'is the state that the tasks have already')
   return { ...filter, states }

@@ -1,4 +1,4 @@
-import { checkDuration, checkInstant, checkInteger, checkNames, invalid, taskLimits, verbOptions } from '@taskstream/task-api'
+import { checkRescheduling } from '@taskstream/task-api'
 import type { Rescheduling, Task, TaskSelector } from '@taskstream/task-api'
 import { dueMsOf } from '../core/blocked.ts'
 import type { Dialect } from '../core/dialect.ts'
@@ -65,20 +65,4 @@ function assignments(
     ],
     ', ',
   )
-}
-
-function checkRescheduling(to: Rescheduling): void {
-  if (typeof to !== 'object' || to === null) throw invalid('to', to, 'must be an object')
-  checkNames(verbOptions.reschedule, to)
-  const { due, delayMs, deadline, deadlineMs, priority } = to
-  if (due !== undefined && delayMs !== undefined) throw invalid('delayMs', delayMs, 'cannot be given together with due')
-  if (deadline !== undefined && deadlineMs !== undefined)
-    throw invalid('deadlineMs', deadlineMs, 'cannot be given together with deadline')
-  if (due !== undefined) checkInstant('due', due)
-  if (delayMs !== undefined) checkDuration('delayMs', delayMs)
-  if (deadline !== undefined && deadline !== null) checkInstant('deadline', deadline)
-  if (deadlineMs !== undefined) checkDuration('deadlineMs', deadlineMs)
-  if (priority !== undefined) checkInteger('priority', priority, -taskLimits.priority, taskLimits.priority)
-  if ([due, delayMs, deadline, deadlineMs, priority].every((value) => value === undefined))
-    throw invalid('to', to, 'must say what is to change: due, delayMs, deadline, deadlineMs or priority')
 }
