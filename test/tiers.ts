@@ -105,6 +105,7 @@ const amounts: Readonly<Record<Tier, Amounts>> = {
 /** Tests that start programs, compile a project or draw for long. They take minutes and are rarely about one line of code. */
 const slow = [
   'adapter-example',
+  'console-mounts',
   'drivers-guide',
   'examples',
   'mutants',
@@ -138,7 +139,7 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
     'sqlite-memory': { include: ['test/{conformance,properties,e2e}/*.test.ts'], exclude: excludedFrom('sqlite-memory') },
   }),
   default: () => ({
-    // Only the last tier tests programs, guides, Oracle's grammar, and most of the command line: each of its tests starts a process.
+    // Only the last tier tests programs, guides, Oracle's grammar, the console in a browser, and most of the command line: each of its tests starts a process.
     unit: {
       include: [unit],
       exclude: slow.filter((name) => name !== 'adapter-example').map((name) => `test/unit/${name}.test.ts`),
@@ -155,7 +156,12 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
     },
     'postgres-18': {
       include: [all],
-      exclude: [...excludedFrom('postgres-18'), 'test/e2e/cli{,-*}.test.ts', 'test/e2e/work-*.test.ts'],
+      exclude: [
+        ...excludedFrom('postgres-18'),
+        'test/e2e/cli{,-*}.test.ts',
+        'test/e2e/work-*.test.ts',
+        'test/e2e/console-browser.test.ts',
+      ],
     },
     // Rights and partitions, which the other PostgreSQL project does not have.
     'postgres-partitioned': {

@@ -104,10 +104,13 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/cli-incidents': all(oneOf('sqlite-file', 'postgres-18', 'postgres-15', 'mariadb'), ({ ownServer }) => !ownServer),
   'e2e/incident-script': oneOf('sqlite-file'),
   'e2e/cli-bulk': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
+  'e2e/cli-console': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   // Which database is meant, and what a terminal shows, are the same for every engine.
   'e2e/cli-source': oneOf('sqlite-file'),
   'e2e/cli-terminal': oneOf('sqlite-file'),
   'e2e/cli-completion': oneOf('sqlite-file'),
+  // Pages are made of answers that every engine gives, so one file and one server are enough for the browser.
+  'e2e/console-browser': oneOf('sqlite-file', 'postgres-18'),
   'e2e/work-programs': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/work-ends': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/work-services': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),

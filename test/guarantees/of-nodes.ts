@@ -202,4 +202,26 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
       'e2e/persisted-jobs-rivals',
     ],
   },
+  {
+    promise:
+      'The console answers every question as its document says, to those who may ask, and shows no payload or secret to the others; whatever tasks say, it stays text',
+    tests: [
+      'e2e/console-api#answers every route as its document says',
+      'e2e/console-api#shows a payload from the role reader on',
+      'e2e/console-api#is closed unless',
+      'e2e/console-api#tells somebody who may see some topics',
+      'e2e/console-hostile',
+    ],
+  },
+  {
+    promise:
+      'What is done by the console was seen before, is no more than that, is in the audit, and can be undone; it needs the role, and the pages of the console or a token',
+    tests: [
+      'e2e/console-writes#never do more than was seen',
+      'e2e/console-writes#redrive what failed by one error',
+      'e2e/console-writes#give two operators',
+      'e2e/console-writes#are refused to whoever',
+      'e2e/console-pages#answers for its own hosts',
+    ],
+  },
 ]

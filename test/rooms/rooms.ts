@@ -8,8 +8,9 @@ const packages = join(import.meta.dirname, '..', '..', 'packages')
 const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'task-api': [['.']],
   'task-coordination': [['.'], ['entries']],
-  'task-cli': [['output'], ['core'], ['work'], ['commands'], ['.']],
+  'task-cli': [['output'], ['core'], ['console', 'work'], ['commands'], ['.']],
   'task-operations': [['core'], ['actions', 'doctor'], ['inspection'], ['.']],
+  'task-console': [['core'], ['api'], ['pages'], ['.']],
   'task-jobs': [['definitions'], ['signatures'], ['jobs'], ['handling'], ['external'], ['.']],
   'task-processor': [['core'], ['batches', 'handlers', 'liveness', 'submit'], ['pipelines', 'polling'], ['worker'], ['.']],
   'task-scheduler': [['periodic', 'clock-jobs'], ['persisted-clock-jobs'], ['.']],

@@ -5,6 +5,7 @@ import { addActivation } from './commands/activation.ts'
 import { addAttention, showAttention } from './commands/attention.ts'
 import { addCancel } from './commands/cancel.ts'
 import { addCompletion } from './commands/completion.ts'
+import { addConsole } from './commands/console.ts'
 import { addContext } from './commands/context.ts'
 import { addCount } from './commands/count.ts'
 import { addDoctor } from './commands/doctor.ts'
@@ -88,6 +89,7 @@ for (const add of [
   addActivation,
   addPeriodic,
   addTimer,
+  addConsole,
   addContext,
   addWork,
   addCompletion,

@@ -22,6 +22,6 @@ export function readHealthAddress(text: string): HealthAddress {
   return { host, port: Number(digits) }
 }
 
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }

@@ -1,0 +1,79 @@
+/** Keeps secrets out of what is shown. A payload belongs to somebody else, and operators need its form more than its values. */
+
+/** What stands for a secret. */
+const masked = '•••'
+
+/** Names of fields whose values are not shown, at any depth. */
+const secretName =
+  /secret|token|passw|pwd|passphrase|credential|authori[sz]ation|cookie|session|api[-_ ]?key|private[-_ ]?key|card|cvv|cvc|iban|pin$|ssn/i
+
+/** A name that ends as those of secrets do, and its value, in a text that is not JSON: a message, a header or a query. */
+const secretInText =
+  /([\w-]{0,40}(?:secret|token|passw(?:or)?d|pwd|passphrase|credentials?|authori[sz]ation|cookie|api[-_]?key|private[-_]?key|cvv|cvc|iban|ssn))(["']?\s{0,3}[=:]\s{0,3})("[^"]{0,4000}"|'[^']{0,4000}'|(?:Bearer |Basic |["'])?[^\s&,;"']+)/gi
+
+/** The number of a card. */
+const cardNumber = /\b\d(?:[ -]?\d){12,18}\b/g
+
+/** The password of an address. */
+const secretInAddress = /(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:@/]{0,200}:)[^\s@/]{1,500}(?=@)/gi
+
+/** A longer text is not read, so that none costs more than a few milliseconds. */
+const mostRead = 1_048_576
+/** How much is shown. */
+const mostShown = 65_536
+const mostDepth = 40
+
+/** A payload as it may be shown. */
+export interface Shown {
+  readonly text: string
+  /** How many characters there are. */
+  readonly length: number
+  /** Whether something is left out at the end. */
+  readonly cut: boolean
+}
+
+/** Masks a text: its fields if it is JSON, otherwise what looks like a name and a secret. Of a text that is too long to be read nothing is shown. */
+export function maskText(text: string): Shown {
+  const { length } = text
+  if (length > mostRead) return { text: '', length, cut: true }
+  const shown = maskAny(text, 0)
+  return { text: shown.slice(0, mostShown).toWellFormed(), length, cut: shown.length > mostShown }
+}
+
+/** Masks a message, such as an error with its stack. */
+export function maskMessage(text: string): string {
+  return text
+    .replace(secretInText, (whole, name: string, sign: string) => (isErrorName(name, sign) ? whole : `${name}${sign}${masked}`))
+    .replace(secretInAddress, `$1${masked}`)
+    .replace(cardNumber, masked)
+}
+
+/** `InvalidToken: unexpected end` has the name of an error, and no token. */
+function isErrorName(name: string, sign: string): boolean {
+  return sign.startsWith(':') && /^[A-Z][a-z]+[A-Z]/.test(name)
+}
+
+function maskAny(text: string, depth: number): string {
+  if (/^\s*[{["]/.test(text) && depth < mostDepth) {
+    try {
+      return JSON.stringify(maskValue(JSON.parse(text), depth))
+    } catch {
+      // It only begins like JSON.
+    }
+  }
+  return maskMessage(text)
+}
+
+function maskValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return maskAny(value, depth + 1)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > mostDepth) return masked
+  if (Array.isArray(value)) return value.map((each) => maskValue(each, depth + 1))
+  // Entries, so that a field of the name __proto__ is one like any other.
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [
+      name,
+      secretName.test(name) && each !== null ? masked : maskValue(each, depth + 1),
+    ]),
+  )
+}

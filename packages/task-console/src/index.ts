@@ -1,0 +1,6 @@
+export { taskConsole } from './console.ts'
+export type { TaskConsole } from './console.ts'
+export type { TaskConsoleOptions } from './options.ts'
+export { roles } from './core/access.ts'
+export type { Access, Role } from './core/access.ts'
+export type { PayloadField } from './core/context.ts'

@@ -1,0 +1,150 @@
+/** The HTTP API on every engine: what is asked, who may ask it, and that every answer is as the document says. */
+import { taskConsole } from '@taskstream/task-console'
+import type { Role } from '@taskstream/task-console'
+import { useFixture } from '@taskstream/task-testing/suite'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { canRun, engine } from '../subject.ts'
+import { openDocument } from './console-document.ts'
+import { apiPaths, makeScene, secrets, Visitor } from './console-scene.ts'
+import type { Scene } from './console-scene.ts'
+
+describe.skipIf(!canRun)('the API of the console', () => {
+  const fixture = useFixture(engine)
+  const visitor = new Visitor(fixture)
+  let scene: Scene
+  beforeAll(async () => void (scene = await makeScene(fixture)))
+
+  test('answers every route as its document says', async () => {
+    const console = visitor.as('reader')
+    const document = openDocument(await visitor.json(console, 'openapi.json'))
+    const seen = new Set<string>()
+    for (const path of apiPaths(scene)) {
+      const response = await visitor.get(console, `api/v1/${path}`)
+      expect({ path, status: response.status, type: response.headers.get('content-type') }).toEqual({
+        path,
+        status: 200,
+        type: 'application/json',
+      })
+      const route = document.routeOf(`/api/v1/${path.split('?')[0]}`)
+      expect({ path, wrong: document.check(route, 200, await response.json()) }).toEqual({ path, wrong: [] })
+      seen.add(route)
+    }
+    expect(document.routes.filter((route) => route.startsWith('get ') && !seen.has(route))).toEqual([])
+  })
+
+  test('says why, with the commands that help', async () => {
+    const { topic, failed } = scene
+    const why = await visitor.json<{ code: string; answer: string; commands: string[] }>(
+      visitor.as('viewer'),
+      `topics/${topic}/tasks/${failed}/why`,
+    )
+    expect(why).toMatchObject({ code: 'failed', commands: [`taskstream redrive ${topic} @${failed}`] })
+    expect(why.answer).toContain('TypeError: declined')
+  })
+
+  test('shows a payload from the role reader on, and no secret to anybody', async () => {
+    const path = `topics/${scene.topic}/tasks/${scene.failed}`
+    expect(await visitor.json(visitor.as('viewer'), path)).toMatchObject({ hidden: ['input', 'headers', 'output'] })
+    const shown = await visitor.json<{ input: { text: string } }>(visitor.as('admin'), path)
+    expect(JSON.parse(shown.input.text)).toEqual({ total: 12, card: '•••', deep: [{ apiToken: '•••' }] })
+    for (const role of ['viewer', 'admin'] as const)
+      for (const each of apiPaths(scene)) {
+        const text = await (await visitor.get(visitor.as(role), `api/v1/${each}`)).text()
+        expect(text).not.toMatch(secrets)
+      }
+    const page = await (await visitor.get(visitor.as('admin'), path)).text()
+    expect(page).toContain('•••')
+    expect(page).not.toMatch(secrets)
+    const redacted = visitor.consoleFor({ name: 'kari', role: 'reader' }, { redact: (_task, field) => `no ${field}` })
+    expect(await visitor.json(redacted, path)).toMatchObject({ input: { text: 'no input' } })
+  })
+
+  test('is closed unless a program says who may look', async () => {
+    for (const path of ['', ...apiPaths(scene).map((each) => `api/v1/${each}`), 'nodes', 'api/v1/openapi.json']) {
+      const response = await visitor.get(taskConsole(visitor.database), path)
+      expect({ path, status: response.status }).toEqual({ path, status: 403 })
+      expect(await response.json()).toMatchObject({ code: 'FORBIDDEN', detail: expect.stringContaining('gives no authorize') })
+      expect((await visitor.get(visitor.consoleFor(undefined), path)).status).toBe(403)
+    }
+    const broken = visitor.consoleFor({ name: 'kari', role: 'owner' as Role }, { onError: () => {} })
+    expect((await visitor.get(broken, 'api/v1/topics')).status).toBe(500)
+  })
+
+  test('answers every role on every route that needs no more', async () => {
+    for (const role of ['viewer', 'reader', 'operator', 'admin'] as const)
+      for (const path of apiPaths(scene))
+        expect({ role, path, status: (await visitor.get(visitor.as(role), `api/v1/${path}`)).status }).toEqual({
+          role,
+          path,
+          status: 200,
+        })
+  })
+
+  test('tells somebody who may see some topics nothing of the others', async () => {
+    await fixture.nextTopic()
+    const other = fixture.topic
+    await fixture.push('mine')
+    const console = visitor.consoleFor({ name: 'ola', role: 'admin', topics: [other] })
+    for (const path of apiPaths(scene)) {
+      const response = await visitor.get(console, `api/v1/${path}`)
+      const text = await response.text()
+      expect({
+        path,
+        tells: response.status === 200 && (text.includes('inv-') || text.includes('declined') || text.includes('nightly')),
+      }).toEqual({
+        path,
+        tells: false,
+      })
+    }
+    expect((await visitor.get(console, `api/v1/topics/${scene.topic}/tasks`)).status).toBe(404)
+    expect(await visitor.json(console, 'topics')).toMatchObject({ total: 1, topics: [{ topic: other }] })
+  })
+
+  test('names what is wrong with a question, and what may have been meant', async () => {
+    const console = visitor.as('admin')
+    const document = openDocument(await visitor.json(console, 'openapi.json'))
+    const asked: readonly (readonly [path: string, status: number, code: string, more?: object])[] = [
+      [`topics/${scene.topic}/tasks?size=500`, 400, 'ARGUMENT_INVALID', { data: { argument: 'size' } }],
+      [`topics/${scene.topic}/tasks?state=faild`, 400, 'ARGUMENT_INVALID', { data: { argument: 'state' } }],
+      [`topics/${scene.topic}/tasks?stat=failed`, 400, 'ARGUMENT_INVALID', { suggestion: 'state' }],
+      [`topics/${scene.topic}/tasks?after=1&before=2`, 400, 'ARGUMENT_INVALID', {}],
+      [`topics/${scene.topic}/tasks?after=-1`, 400, 'ARGUMENT_INVALID', {}],
+      [`topics/${scene.topic}x/tasks`, 404, 'TOPIC_UNKNOWN', { suggestion: scene.topic }],
+      [`topics/a%00b`, 400, 'ARGUMENT_INVALID', {}],
+      [`topics/${scene.topic}/tasks/999999999`, 404, 'TASK_UNKNOWN', {}],
+      ['errors/none', 404, 'ERROR_UNKNOWN', {}],
+      ['nodes/nobody', 404, 'NODE_UNKNOWN', {}],
+      ['timers/system/never', 404, 'TIMER_UNKNOWN', {}],
+      ['find', 400, 'ARGUMENT_INVALID', { data: { argument: 'q' } }],
+      ['nothing', 404, 'ROUTE_UNKNOWN', {}],
+    ]
+    for (const [path, status, code, more] of asked) {
+      const response = await visitor.get(console, `api/v1/${path}`)
+      const answer = (await response.json()) as object
+      expect({ path, status: response.status, type: response.headers.get('content-type') }).toEqual({
+        path,
+        status,
+        type: 'application/problem+json',
+      })
+      expect(answer).toMatchObject({ status, code, ...more })
+      expect(document.checkProblem(answer)).toEqual([])
+    }
+  })
+
+  test('is alive without a database, and ready with one', async () => {
+    const closed = taskConsole(visitor.database)
+    expect(await (await visitor.get(closed, 'livez')).json()).toEqual({ status: 'alive' })
+    expect(await (await visitor.get(closed, 'readyz')).json()).toEqual({ status: 'ready' })
+    const broken = taskConsole({
+      ...visitor.database,
+      transactions: async () => {
+        throw new Error('connect ECONNREFUSED db-1.internal:5432, user shop, password hunter22')
+      },
+      onError: () => {},
+    })
+    expect((await visitor.get(broken, 'livez')).status).toBe(200)
+    const unready = await visitor.get(broken, 'readyz')
+    expect(unready.status).toBe(503)
+    expect(await unready.text()).not.toMatch(/hunter22|db-1/)
+  })
+})
