@@ -197,14 +197,18 @@ describe.skipIf(!canRun)('a worker', () => {
     const worker = start('--health', '127.0.0.1:0', '--shell', '--exec', `echo; sleep ${mark}`)
     await expect.poll(sleeps).toHaveLength(1)
     await expect.poll(worker.err).toContain('/readyz')
-    const [, probes] = /^health: (http:\S+)\/livez and \/readyz$/m.exec(worker.err())!
+    const [, probes] = /^health: (http:\S+)\/livez and \/readyz, and \/metrics$/m.exec(worker.err())!
     const probe = async (path: string, method = 'GET'): Promise<unknown> => {
       const response = await fetch(`${probes}${path}`, { method })
       return [response.status, await response.text()]
     }
     expect(await probe('/livez')).toEqual([200, 'alive\n'])
     expect(await probe('/readyz')).toEqual([200, 'ready\n'])
-    expect(await probe('/metrics')).toEqual([404, expect.anything()])
+    expect(await probe('/nothing')).toEqual([404, expect.anything()])
+    const [status, metrics] = (await probe('/metrics')) as [number, string]
+    expect(status).toBe(200)
+    expect(metrics).toContain(`taskstream_node_slots_used{messaging_destination_name="${fixture.topic}"} 1\n`)
+    expect(metrics).toContain('taskstream_fleet_up 1\n')
     expect(await probe('/livez', 'POST')).toEqual([405, expect.anything()])
     worker.kill('SIGTERM')
     await expect.poll(() => probe('/readyz')).toEqual([503, 'stopping\n'])

@@ -23,6 +23,7 @@ const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['drivers/*'],
     ['.'],
   ],
+  'task-telemetry': [['core'], ['metrics'], ['prometheus', 'spans', 'grafana'], ['.']],
   'task-testing': [['.'], ['suite']],
   taskstream: [['.'], ['asyncjobs', 'entries', 'tasklib']],
   'task-timers': [['core', 'zones'], ['cron'], ['calendar-event'], ['.']],

@@ -1,4 +1,4 @@
-import type { HeldTask } from './task.ts'
+import type { HeldTask, TaskCreation } from './task.ts'
 import type { TaskDecision } from './task-decision.ts'
 
 /**
@@ -14,6 +14,8 @@ export const taskChannels = {
   complete: 'taskstream:complete',
   /** Heartbeats, as `RepositoryCall`. Those of a thread are told in that thread. */
   heartbeat: 'taskstream:heartbeat',
+  /** What processes tell of themselves, as `RepositoryCall`. */
+  report: 'taskstream:report',
   /** What people do to tasks and topics, as `RepositoryCall`. */
   action: 'taskstream:action',
   /** Calls of handlers, as `HandlerCall`. */
@@ -24,6 +26,9 @@ export const taskChannels = {
 
 /** A channel that is no tracing channel: `eachTask` runs its handler in the stores that are bound to it, as `TaskCall`. */
 export const taskChannel = 'taskstream:task'
+
+/** A channel that is no tracing channel: what is submitted, as `SubmitCall`, while it is still the caller's turn. */
+export const submitChannel = 'taskstream:submit'
 
 /** A call of a repository's verb. Its result says nothing of the caller's transaction, which may still be rolled back. */
 export interface RepositoryCall {
@@ -44,6 +49,8 @@ export interface RepositoryCall {
 export interface ContextualCall {
   /** Set at the start, to run the work within a context such as that of a span. It must call `work` at once, and return what that returns. */
   within?: <Result>(work: () => Result) => Result
+  /** Set at the start: the span in which the work runs, for logs. */
+  span?: { readonly traceId: string; readonly spanId: string }
 }
 
 /** A call of a handler with its batch. */
@@ -54,6 +61,13 @@ export interface HandlerCall extends ContextualCall {
   readonly trace?: unknown
   readonly result?: ReadonlyMap<HeldTask, TaskDecision> | void
   readonly error?: unknown
+}
+
+/** Creations that are submitted. They are pushed together with those of others, in a context of nobody. */
+export interface SubmitCall {
+  readonly topic: string
+  /** Whoever hears of the call may put others in their place, as many as these. */
+  creations: readonly (string | TaskCreation)[]
 }
 
 /** A call of a composite's step. An error of the step is a decision in `result`. */

@@ -11,12 +11,13 @@ type Call<Transaction> = (transaction: Transaction, ...args: never[]) => unknown
 const of = (name: string): Channels => tracingChannel<unknown, RepositoryCall>(name)
 const actions = of(taskChannels.action)
 
-/** The channel of each verb that is told of. Those that only read are not, nor what nodes do by themselves. */
+/** The channel of each verb that is told of. Those that only read are not, nor the maintenance of nodes. */
 const channels: Readonly<Partial<Record<VerbName, Channels>>> = {
   push: of(taskChannels.push),
   poll: of(taskChannels.poll),
   complete: of(taskChannels.complete),
   heartbeat: of(taskChannels.heartbeat),
+  report: of(taskChannels.report),
   recreate: actions,
   redrive: actions,
   reassign: actions,
@@ -26,6 +27,7 @@ const channels: Readonly<Partial<Record<VerbName, Channels>>> = {
   activate: actions,
   deactivate: actions,
   destroy: actions,
+  restore: actions,
 }
 
 /** The same call, of which its channel hears. It costs one look if nobody listens. */

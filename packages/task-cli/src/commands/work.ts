@@ -54,7 +54,7 @@ export function addWork(program: Command): void {
     .option('--value', 'the output, or the answer, is JSON that the task returns to whoever waits for it')
     .addOption(new Option('--headers-file <path>', 'headers of each request, a line for each'))
     .addOption(new Option('--secret-file <path>', 'the secret that signs requests by Standard Webhooks'))
-    .option('--health <address>', 'answer GET /livez and /readyz there, as 127.0.0.1:9100', readHealthAddress)
+    .option('--health <address>', 'answer GET /livez, /readyz and /metrics there, as 127.0.0.1:9100', readHealthAddress)
     .option('--initialize', 'make topics known that are not')
     .option('--until-empty', 'end when no task is ready any more')
     .option('--for <duration>', 'end after so long', durationOption('1ms', '20d'))

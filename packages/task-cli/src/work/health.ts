@@ -1,8 +1,10 @@
-/** Answers probes of an orchestrator: whether the process lives, and whether it works. */
+/** Answers probes of an orchestrator, whether the process lives and whether it works, and scrapes of Prometheus. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TaskListener } from '@taskstream/task-processor'
+import { contentTypes, formatOf } from '@taskstream/task-telemetry/prometheus'
+import type { PrometheusMetrics } from '@taskstream/task-telemetry/prometheus'
 import type { HealthAddress } from './health-address.ts'
 
 /** Whether a worker works, from what its node tells. */
@@ -38,24 +40,34 @@ export class Readiness {
 }
 
 /**
- * Listens for probes: `GET /livez` is answered with 200 as long as the process answers at all, `GET /readyz` with 503 if the worker takes no tasks.
+ * Listens for probes: `GET /livez` is answered with 200 as long as the process answers at all, `GET /readyz` with 503 if the worker takes no tasks. `GET
+ * /metrics` tells the metrics.
  *
  * @throws Error of the system if nobody can listen at the address
  */
 export async function openHealth(
   { host, port }: HealthAddress,
   readiness: Readiness,
+  metrics: Pick<PrometheusMetrics, 'collect'>,
 ): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer((request, response) => {
     const { troubles } = readiness
     const path = request.url?.split('?')[0]
+    if (path === '/metrics' && request.method === 'GET') {
+      const format = formatOf(request.headers.accept)
+      // It never rejects.
+      void metrics.collect(format).then((text) => {
+        response.writeHead(200, { 'content-type': contentTypes[format], 'cache-control': 'no-store' }).end(text)
+      })
+      return
+    }
     const [status, text] =
       request.method !== 'GET' && request.method !== 'HEAD'
         ? [405, 'only GET']
         : path === '/livez'
           ? [200, 'alive']
           : path !== '/readyz'
-            ? [404, 'ask for /livez or /readyz']
+            ? [404, 'ask for /livez, /readyz or /metrics']
             : troubles.length === 0
               ? [200, 'ready']
               : [503, troubles.join(', ')]

@@ -1,6 +1,7 @@
 /** The worker of `taskstream work`: a node whose handlers are programs or services. */
 import type { TaskError } from '@taskstream/task-api'
 import { withAskedPause } from '@taskstream/task-jobs'
+import { prometheusMetrics } from '@taskstream/task-telemetry/prometheus'
 import { bound, exponential, fixed, never, TaskNode } from '@taskstream/task-processor'
 import type { RetryPolicy, StopReport } from '@taskstream/task-processor'
 import { openDatabase } from '../core/database.ts'
@@ -50,6 +51,7 @@ export async function runWorker(topics: readonly string[], options: WorkOptions)
 class Worker {
   readonly #topics: readonly string[]
   readonly #options: WorkOptions
+  readonly #database: NamedDatabase
   readonly #node: TaskNode<unknown>
   readonly #progress: Progress
   readonly #readiness = new Readiness()
@@ -58,14 +60,11 @@ class Worker {
   #missing: ProgramMissing | undefined
   #isStopping = false
 
-  constructor(
-    topics: readonly string[],
-    options: WorkOptions,
-    { tasks, transactions, notifier }: NamedDatabase,
-    handle: HandleTask,
-  ) {
+  constructor(topics: readonly string[], options: WorkOptions, database: NamedDatabase, handle: HandleTask) {
     this.#topics = topics
     this.#options = options
+    this.#database = database
+    const { tasks, transactions, notifier } = database
     this.#progress = new Progress(say, options.verbose === true)
     this.#endings = new Endings(topics, endsOf(options), (why) => this.#stop(why))
     const { concurrency, lease, killAfter, timeout, http } = options
@@ -105,8 +104,9 @@ class Worker {
     using _signals = onSignals((signal) => this.#stop(signal), say)
     using _endings = this.#endings
     const { health } = this.#options
-    await using opened = health && (await openHealth(health, this.#readiness))
-    if (opened) say(`health: ${opened.url}/livez and /readyz`)
+    using metrics = health && prometheusMetrics({ fleet: { tasks: this.#database.tasks, transactions: this.#database.reading } })
+    await using opened = health && metrics && (await openHealth(health, this.#readiness, metrics))
+    if (opened) say(`health: ${opened.url}/livez and /readyz, and /metrics`)
     await this.#start()
     const summaries = setInterval(() => this.#progress.saySummary(), summaryMs)
     try {

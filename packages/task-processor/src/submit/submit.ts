@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { channel } from 'node:diagnostics_channel'
 import {
   checkInteger,
   checkNames,
@@ -6,11 +7,12 @@ import {
   isPassing,
   isTaskError,
   listOf,
+  submitChannel,
   TaskError,
   taskLimits,
   verbOptions,
 } from '@taskstream/task-api'
-import type { Execution, PushedTask, PushOptions, TaskCreation, TaskSink, TransactionSource } from '@taskstream/task-api'
+import type { Execution, PushedTask, PushOptions, SubmitCall, TaskCreation, TaskSink, TransactionSource } from '@taskstream/task-api'
 import { warn } from '../core/listener.ts'
 
 export interface SubmitterOptions<Transaction> {
@@ -21,6 +23,8 @@ export interface SubmitterOptions<Transaction> {
   /** The most creations that wait or are being pushed, 1 to 10 000 000. Default 100 000. Further submissions wait for room. */
   readonly pending?: number
 }
+
+const calls = channel(submitChannel)
 
 /** The creations of one call of `submit`. */
 interface Submission {
@@ -81,13 +85,14 @@ export class Submitter<Transaction> implements AsyncDisposable {
     checkTopic(topic)
     checkNames(verbOptions.push, options)
     const isList = typeof creations === 'object' && creations !== null && Symbol.iterator in creations
-    const own = isList ? listOf('creations', creations) : [creations]
+    const given = isList ? listOf('creations', creations) : [creations]
     if (this.#options.transactions.inside) {
       // The submission and the caller's transaction would wait for each other.
       const message = 'Something was submitted inside a transaction on the only connection: push it in that transaction instead'
       throw new TaskError('LIFECYCLE', message, { topic })
     }
     if (this.#closed) throw closed()
+    const own = calls.hasSubscribers ? toldOf(topic, given) : given
     const { promise, resolve, reject } = Promise.withResolvers<PushedTask[]>()
     const submission = { topic, creations: own, options, promise, resolve, reject }
     if (this.#outside.length > 0 || !this.#hasRoom(own.length)) this.#outside.push(submission)
@@ -189,6 +194,13 @@ export class Submitter<Transaction> implements AsyncDisposable {
     }
     return results
   }
+}
+
+/** The push itself runs in a context of nobody, so whoever traces must be told now. */
+function toldOf(topic: string, creations: SubmitCall['creations']): SubmitCall['creations'] {
+  const call: SubmitCall = { topic, creations }
+  calls.publish(call)
+  return call.creations
 }
 
 function closed(): TaskError {
