@@ -16,7 +16,11 @@ import type { Observation } from './instruments.ts'
 
 const ms = 1_000
 const minute = 60 * ms
-const hour = 60 * minute
+/** Within which span failures are counted, and for how long an error is new: as `attention` has it. */
+export const spans: { readonly failuresWithinMs: number; readonly newErrorMs: number } = {
+  failuresWithinMs: 15 * minute,
+  newErrorMs: 60 * minute,
+}
 /** How long what was read is told again. Several scrapers, or an impatient one, cost the database no more than one. */
 const freshMs = 10_000
 
@@ -111,7 +115,7 @@ export class Fleet<Transaction> {
         topics,
         activations: (await tasks.activations(transaction)) as ReadonlyMap<string, Activation>,
         nodes: (await tasks.nodes(transaction)) as readonly NodeInfo[],
-        errors: (await tasks.errors(transaction, { withinMs: 15 * minute })) as readonly ErrorGroup[],
+        errors: (await tasks.errors(transaction, { withinMs: spans.failuresWithinMs })) as readonly ErrorGroup[],
         timers: (await tasks.timers.list(transaction, {})) as readonly StoredTimer[],
       }
     })
@@ -130,7 +134,7 @@ export class Fleet<Transaction> {
       const pausedMs = activation?.active === false ? Math.max(1, nowMs - activation.changed.getTime()) : 0
       const of = errors.filter((group) => group.topic === topic)
       const failed = of.reduce((sum, { count }) => sum + count, 0)
-      const newErrors = of.filter(({ first }) => nowMs - first.getTime() < hour).length
+      const newErrors = of.filter(({ first }) => nowMs - first.getTime() < spans.newErrorMs).length
       const nodesOf = processed.get(topic) ?? 0
       const before = totals.get(name)
       totals.set(name, {
