@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { allMetrics, prometheusName } from '../../packages/task-telemetry/src/metrics/definitions.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const run = (...args: string[]): Promise<{ stdout: string }> =>
@@ -191,4 +192,13 @@ test.each([
   for (const code of pieces) expect(example).toContain(code)
   const { stdout } = await run(`examples/${name}.ts`)
   expect(stdout).toContain(printed)
+})
+
+test('the code of the guide to telemetry is examples/telemetry.ts, which prints what the guide shows, and it names every metric', async () => {
+  const guide = readFileSync(join(root, 'docs', 'guides', 'telemetry.md'), 'utf8')
+  expect(guide).toContain(`\`\`\`ts\n${readFileSync(join(root, 'examples', 'telemetry.ts'), 'utf8')}\`\`\``)
+  const shown = /^```\n(sending inv-1.*?)^```$/ms.exec(guide)?.[1] ?? ''
+  const same = (text: string): string => text.replaceAll(/(_id: )'[\da-f]+'/g, '$1')
+  expect(same((await run('--no-warnings', 'examples/telemetry.ts')).stdout)).toBe(same(shown))
+  for (const metric of allMetrics) expect(guide).toContain(`| \`${metric.name}\` | \`${prometheusName(metric)}\` |`)
 })
