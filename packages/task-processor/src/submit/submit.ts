@@ -12,7 +12,15 @@ import {
   taskLimits,
   verbOptions,
 } from '@taskstream/task-api'
-import type { Execution, PushedTask, PushOptions, SubmitCall, TaskCreation, TaskSink, TransactionSource } from '@taskstream/task-api'
+import type {
+  Execution,
+  PushedTask,
+  PushOptions,
+  SubmitCall,
+  TaskCreation,
+  TaskSink,
+  TransactionSource,
+} from '@taskstream/task-api'
 import { warn } from '../core/listener.ts'
 
 export interface SubmitterOptions<Transaction> {
