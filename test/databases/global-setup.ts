@@ -6,6 +6,7 @@ import { NotInstalled, startInstalled } from './installed.ts'
 import { startMariaDb } from './mariadb-server.ts'
 import { startPgBouncer } from './pgbouncer.ts'
 import { startPostgres } from './postgres-server.ts'
+import { hasChromium } from '../e2e/chromium.ts'
 import { engineNames, factsOf } from '../engines/registry.ts'
 import type { PostgresServerOptions } from './postgres-server.ts'
 
@@ -99,6 +100,7 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
     )
     skipped.push('Galera: it is not installed')
   }
+  if (tier === 'all' && !hasChromium) skipped.push('the console in a browser: apt-get install chromium')
 
   const started = starting.move()
   return async () => {

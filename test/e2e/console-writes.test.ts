@@ -88,9 +88,9 @@ describe.skipIf(!canRun)('actions by the API', () => {
     await fail(2)
     const seen = await act('POST', `${path()}/redrive`, { dryRun: true })
     await fail(3)
-    expect(await act('POST', `${path()}/redrive`, { asOf: seen.asOf, to: seen.to, limit: seen.count })).toMatchObject({
-      count: 2,
-    })
+    // What has failed since is not meant, and neither is more than was counted.
+    expect(await act('POST', `${path()}/redrive`, { asOf: seen.asOf, to: seen.to, limit: 1 })).toMatchObject({ count: 1 })
+    expect(await act('POST', `${path()}/redrive`, { asOf: seen.asOf })).toMatchObject({ count: 1 })
     expect(await fixture.states()).toEqual({ ready: 2, failed: 3 })
     const unseen = await visitor.send<Answer>(visitor.as('admin'), 'POST', `${path()}/redrive`, {})
     expect(unseen).toMatchObject({ status: 400, answer: { code: 'ARGUMENT_INVALID' } })
