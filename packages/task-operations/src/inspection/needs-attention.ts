@@ -97,7 +97,10 @@ const ofChecks: Readonly<Partial<Record<CheckName, readonly [id: AttentionId, co
 }
 
 function* ofFindings({ findings }: Seen): Generator<Attention> {
-  for (const { check, severity, measured, remedy } of findings) {
+  for (const { check, severity, measured, remedy, facts } of findings) {
+    // Whoever is not told of this takes silence for health. A right that is missing is no trouble of the database.
+    if (severity === 'skipped' && facts.code !== undefined && facts.code !== 'PERMISSION_DENIED')
+      yield { id: 'database', severity: 'warn', text: `${check} cannot be looked at: ${measured}`, command: 'taskstream doctor' }
     if (severity !== 'warn' && severity !== 'crit') continue
     const [id, command] = ofChecks[check] ?? []
     if (id) yield { id, severity, text: remedy === undefined ? measured : `${measured}: ${remedy}`, command: command! }
