@@ -102,7 +102,7 @@ function start(args: readonly string[], { url, cwd, env: more }: RunOptions): Ch
 }
 
 /** Returns the URL of the suite's database for the command line. */
-export function urlOf({ engine, location: { subject, at } }: Subject): string {
+export function urlOf({ engine, location: { subject, at } }: Pick<Subject, 'engine' | 'location'>): string {
   // The URL of the server does not say whether the server is MariaDB or MySQL.
   return engine === 'sqlite' ? `sqlite:${at}` : at.replace(/^mysql:/, `${subject}:`)
 }

@@ -3,7 +3,6 @@
  */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import type { Execution } from '@taskstream/task-api'
@@ -14,7 +13,7 @@ import { fromLibsql } from '@taskstream/task-sql/libsql'
 import { fromMysql2, mariadb, mysql } from '@taskstream/task-sql/mysql2'
 import { fromPg, postgres } from '@taskstream/task-sql/pg'
 import { describe, expect, test } from 'vitest'
-import { administratorOf } from '../databases/least-privilege.ts'
+import { createDatabase } from '../databases/beside.ts'
 import { canRun, openSubject, reopenSubject, subjectName } from '../subject.ts'
 import type { AnyTransaction, Subject } from '../subject.ts'
 
@@ -123,24 +122,6 @@ async function told<Message>({ process, stderr }: Migrator): Promise<Message> {
   ended.catch(() => {})
   const [message] = await Promise.race([once(process, 'message'), ended])
   return message as Message
-}
-
-/** Creates a database without tables, beside the subject's. */
-async function createDatabase(subject: Subject): Promise<AsyncDisposable & { readonly location: Subject['location'] }> {
-  const { location } = subject
-  // The file is removed with the subject's folder.
-  if (subject.engine === 'sqlite')
-    return { location: { ...location, at: `${location.at}.migrated` }, [Symbol.asyncDispose]: async () => {} }
-  const name = `taskstream_test_${randomBytes(6).toString('hex')}`
-  const { transaction } = await subject.session()
-  await subject.execute(transaction, raw(`create database ${name}`))
-  const url = new URL(administratorOf(location.at))
-  url.pathname = `/${name}`
-  const forced = subject.engine === 'postgres' ? ' with (force)' : ''
-  return {
-    location: { ...location, at: url.href },
-    [Symbol.asyncDispose]: async () => void (await subject.execute(transaction, raw(`drop database ${name}${forced}`))),
-  }
 }
 
 function run({ transactions, execute }: Subject, statement: string): Promise<readonly Row[]> {

@@ -116,6 +116,7 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/work-services': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-database': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'e2e/cli-doctor': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
+  'e2e/cli-foreign': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   // These start servers and files of their own, and put them into bad states.
   'e2e/doctor-{postgres,partitions,replica}': oneOf('postgres-18'),
   'e2e/doctor-mariadb': all(oneOf('mariadb'), ({ ownServer }) => !ownServer),

@@ -19,6 +19,8 @@ interface Database extends AsyncDisposable {
   readonly reading: TransactionSource<AnyTransaction>
   /** The notifier that a node of this address would have. */
   readonly notifier?: TaskNotifier
+  /** Gives a file of SQLite its write-ahead log, once it is known to be ours. */
+  readonly configure?: () => void
 }
 
 /** A database that the options name. */
@@ -37,6 +39,7 @@ export async function openDatabase(options: SourceOptions): Promise<NamedDatabas
   const database = await connect(options)
   try {
     await database.reading(database.tasks.verb(({ dialect }) => checkSchema(dialect)))
+    database.configure?.()
     return database
   } catch (error) {
     await database[Symbol.asyncDispose]()
@@ -143,9 +146,9 @@ async function openMysql(url: string): Promise<Database> {
 async function openSqlite(path: string, missing: 'refuse' | 'make' | 'pretend'): Promise<Database> {
   if (missing === 'refuse' && !existsSync(path))
     throw new TaskError('DATABASE_MISSING', `There is no file ${path}. Make it with: taskstream migrate up`, { path })
-  const { fromNodeSqlite, openNodeSqlite, sqlite, sqliteListener, sqliteTransactions } =
+  const { configureSqlite, fromNodeSqlite, openNodeSqlite, sqlite, sqliteListener, sqliteTransactions } =
     await import('@taskstream/task-sql/node-sqlite')
-  const database = await openNodeSqlite(missing === 'pretend' && !existsSync(path) ? ':memory:' : path)
+  const database = await openNodeSqlite(missing === 'pretend' && !existsSync(path) ? ':memory:' : path, { journal: 'kept' })
   return {
     tasks: sqlTaskRepository({ dialect: sqlite(), adapter: fromNodeSqlite }) as unknown as Database['tasks'],
     transactions: sqliteTransactions(database) as Database['transactions'],
@@ -161,7 +164,7 @@ async function openSqlite(path: string, missing: 'refuse' | 'make' | 'pretend'):
     notifier: {
       listen: async (listener) => {
         // Its own commits tell a connection nothing.
-        const own = await openNodeSqlite(path)
+        const own = await openNodeSqlite(path, { journal: 'kept' })
         const listening = await sqliteListener(own).listen(listener)
         return {
           [Symbol.asyncDispose]: async () => {
@@ -171,6 +174,7 @@ async function openSqlite(path: string, missing: 'refuse' | 'make' | 'pretend'):
         }
       },
     },
+    configure: () => configureSqlite(database),
     [Symbol.asyncDispose]: async () => database.close(),
   }
 }

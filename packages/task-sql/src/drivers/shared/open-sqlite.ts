@@ -12,6 +12,8 @@ export interface OpenSqliteOptions {
    * of `sqliteTransactions` wait without blocking it.
    */
   readonly busyTimeoutMs?: number
+  /** `'wal'`, the default, gives the file a write-ahead log, which it keeps. `'kept'` leaves it as it is: for whoever only looks, as it may be somebody else's. */
+  readonly journal?: 'wal' | 'kept'
 }
 
 /**
@@ -41,11 +43,12 @@ export function openSqlite<Database extends { exec(text: string): unknown; close
  * @throws TaskError ARGUMENT_INVALID
  */
 export function configureSqlite(database: { exec(text: string): unknown }, options: OpenSqliteOptions = {}): void {
-  const { synchronous = 'full', busyTimeoutMs = 5_000 } = options
+  const { synchronous = 'full', busyTimeoutMs = 5_000, journal = 'wal' } = options
   checkInteger('busyTimeoutMs', busyTimeoutMs, 0, 86_400_000)
   // The timeout is set first, as switching the journal's mode waits for a lock.
   database.exec(`pragma busy_timeout = ${Math.max(busyTimeoutMs, 5_000)}`)
-  database.exec('pragma journal_mode = wal')
+  // Either one finds out whether the file can be read at all.
+  database.exec(journal === 'wal' ? 'pragma journal_mode = wal' : 'pragma schema_version')
   database.exec(`pragma synchronous = ${synchronous === 'normal' ? 'normal' : 'full'}`)
   database.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
 }
