@@ -221,10 +221,14 @@ describe.skipIf(!canRun)('the command line, of databases', () => {
     expect(await add('urgent', '--order', 'priority', '--condition', 'singular-by-identifier')).toEqual({
       code: 0,
       out: 'created: urgent\n',
-      err: '',
+      err: expect.stringMatching(/^audit: \w+; nothing undoes it\n$/),
     })
     expect((await add('urgent')).out).toBe('already there: urgent\n')
-    expect(JSON.parse((await add('found', '--keyed', '--json')).out)).toEqual({ topic: 'found', created: true })
+    expect(JSON.parse((await add('found', '--keyed', '--json')).out)).toEqual({
+      topic: 'found',
+      created: true,
+      audit: expect.any(String),
+    })
     const { out } = await run(['topics', '--json', '--url', url])
     expect(JSON.parse(out)).toContainEqual(
       expect.objectContaining({ topic: 'urgent', order: 'priority', condition: 'singular-by-identifier' }),

@@ -75,6 +75,36 @@ describe.skipIf(!canRun)('undoing on the command line', () => {
     })
   })
 
+  test('takes back that a process takes no more tasks, and says of timers and topics why that stays', async () => {
+    const topic = await failed(1)
+    const node = await fixture.owner('worker')
+    const report = { kind: 'node', host: 'h', pid: 1, leaseMs: 30_000, topics: [{ topic }] } as const
+    await fixture.commit((transaction) => node.report(transaction, report))
+    const quieted = await taskstream('node', 'quiet', node.owner, '--note', 'moves')
+    expect(quieted.out).toBe(`${node.owner} is asked to take no more tasks, and does so when it reports next\n`)
+    expect(await taskstream('node', 'quiet', node.owner)).toEqual({
+      code: 0,
+      out: `${node.owner} is already asked to take no more tasks\n`,
+      err: '',
+    })
+    const id = auditOf(quieted)
+    expect((await taskstream('audit', '--limit', '1')).out).toMatch(new RegExp(`node quiet .*${node.owner} .*moves .*${id}`))
+    expect((await taskstream('undo', id)).out).toBe('undone: 1 of 1 (node quiet)\n')
+    expect(await taskstream('node', 'resume', node.owner)).toMatchObject({
+      out: expect.stringContaining('already asked to take tasks'),
+    })
+    for (const [command, why] of [
+      [['periodic', 'add', topic, 'daily', topic], /remove the timer: taskstream periodic rm/],
+      [['periodic', 'add', topic, 'yearly', topic, '--replace'], /what the timer was before is not kept/],
+      [['periodic', 'rm', topic], /what the timer was is not kept/],
+      [['topic', 'create', `beside ${topic}`], /taskstream topic destroy/],
+    ] as const) {
+      const final = /audit: (\w+); nothing undoes it\n/.exec((await taskstream(...command)).err)![1]!
+      expect(await taskstream('undo', final)).toMatchObject({ code: 5, err: expect.stringMatching(why) })
+    }
+    expect((await taskstream('audit', topic)).out).toMatch(new RegExp(`timer change +${topic} +${topic} `))
+  })
+
   test('says no if nothing can be undone any more', async () => {
     const topic = await failed(1)
     const id = auditOf(await taskstream('redrive', topic, '--yes'))

@@ -58,9 +58,16 @@ const actionColumns: readonly Column<AuditEntry>[] = [
   { name: 'when', rank: 0, kind: 'instant', value: ({ at }) => at },
   { name: 'action', rank: 0, kind: 'word', value: ({ action }) => action },
   { name: 'topic', rank: 0, kind: 'identifier', value: ({ topic }) => topic },
+  { name: 'of', rank: 3, kind: 'text', value: namedBy },
   { name: 'tasks', rank: 0, kind: 'number', value: ({ count }) => count },
   { name: 'who', rank: 1, kind: 'text', value: ({ actor }) => actor },
   { name: 'note', rank: 2, kind: 'text', value: ({ note }) => note },
   { name: 'undone', rank: 1, kind: 'word', value: ({ undone }) => (undone === 'no' ? undefined : undone) },
   { name: 'id', rank: 0, kind: 'word', value: ({ id }) => id },
 ]
+
+/** The timers or the process that an action was done to. */
+function namedBy({ filter }: AuditEntry): string | undefined {
+  const { owner, ids } = Object(filter) as { readonly owner?: string; readonly ids?: readonly string[] }
+  return owner ?? ids?.join(' ')
+}

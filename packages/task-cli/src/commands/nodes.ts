@@ -1,8 +1,11 @@
 import type { HeldInfo, NodeInfo } from '@taskstream/task-api'
+import { switchNode } from '@taskstream/task-operations'
 import type { Command } from 'commander'
+import { tellUndo } from '../core/bulk.ts'
 import { openDatabase } from '../core/database.ts'
 import type { NamedDatabase } from '../core/database.ts'
 import { CommandError } from '../core/exit-codes.ts'
+import { operatorOf } from '../core/operator.ts'
 import { withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
 import { span } from '../core/time.ts'
@@ -36,14 +39,17 @@ export function addNodes(program: Command): void {
   ] as const)
     withCommon(node.command(name).description(description))
       .argument('<owner>', 'the owner of the process, or the beginning of its name')
-      .action(async (owner: string, options: CommonOptions) => {
+      .option('--note <text>', 'why')
+      .addHelpText('after', `\nExample:\n  taskstream node ${name} worker-2`)
+      .action(async (owner: string, { note, ...options }: CommonOptions & { readonly note?: string }) => {
         await using database = await openDatabase(options)
         const found = await find(database, owner)
-        await database.transactions<boolean>((transaction) => database.tasks.quiet(transaction, found.owner, quiet))
-        const lines = [
-          `${found.owner} is asked to ${quiet ? 'take no more tasks' : 'take tasks again'}, and does so when it reports next`,
-        ]
-        printDone({ json: { owner: found.owner, quiet }, lines, names: [found.owner] }, options)
+        const { changed, id } = await switchNode(operatorOf(database, note), found.owner, name)
+        const asked = `asked to ${quiet ? 'take no more tasks' : 'take tasks again'}`
+        const line = `${found.owner} is ${changed ? `${asked}, and does so when it reports next` : `already ${asked}`}`
+        const json = { owner: found.owner, quiet, changed, audit: id }
+        printDone({ json, lines: [line], names: [found.owner] }, options)
+        tellUndo(id, `node ${name}`)
       })
 }
 

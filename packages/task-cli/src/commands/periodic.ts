@@ -1,5 +1,5 @@
 import { TaskError, taskToString } from '@taskstream/task-api'
-import { runTimer, switchTimers } from '@taskstream/task-operations'
+import { addTimer, removeTimers, runTimer, switchTimers } from '@taskstream/task-operations'
 import { allPeriodicTasks, periodicTasks } from '@taskstream/task-scheduler'
 import type { Misfire, PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
 import { Option } from 'commander'
@@ -130,15 +130,12 @@ Examples:
         ...(start !== undefined && { start: toInstant('--start', start) }),
         ...(end !== undefined && { end: toInstant('--end', end) }),
       }
-      const done = await database.transactions<string>(async (transaction) => {
-        if (replace) return await timers.schedule(transaction, task)
-        await timers.add(transaction, task)
-        return 'added'
-      })
+      const { done, id: audit } = await addTimer(operatorOf(database), timers.scope, task, replace)
       const info = await database.transactions<PeriodicTaskInfo | undefined>((transaction) => timers.get(transaction, id))
       const next =
         info?.status === 'ended' ? `never again: ${info.note}` : `next ${info?.next?.toISOString() ?? 'when it is resumed'}`
-      printDone({ json: { done, ...info }, lines: [`${done}: ${id}, ${next}`], names: [id] }, options)
+      printDone({ json: { done, ...info, audit }, lines: [`${done}: ${id}, ${next}`], names: [id] }, options)
+      tellUndo(audit, done === 'added' ? 'timer add' : 'timer change')
     })
 }
 
@@ -187,11 +184,9 @@ function addRm(periodic: Command): void {
     .addHelpText('after', '\nExample:\n  taskstream periodic rm housekeeping')
     .action(async (ids: string[], options: ScopeOptions) => {
       await using database = await openDatabase(options)
-      const timers = timersOf(database, options)
-      await database.transactions(async (transaction) => {
-        for (const id of ids) await timers.remove(transaction, id)
-      })
-      printDone({ json: { removed: ids }, lines: [`removed: ${ids.join(', ')}`], names: ids }, options)
+      const { id: audit } = await removeTimers(operatorOf(database), options.scope ?? 'system', ids)
+      printDone({ json: { removed: ids, audit }, lines: [`removed: ${ids.join(', ')}`], names: ids }, options)
+      tellUndo(audit, 'timer remove')
     })
 }
 

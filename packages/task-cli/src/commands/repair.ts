@@ -1,6 +1,9 @@
 import type { Repair } from '@taskstream/task-api'
+import { repairTopic } from '@taskstream/task-operations'
 import type { Command } from 'commander'
+import { tellUndo } from '../core/bulk.ts'
 import { openDatabase } from '../core/database.ts'
+import { operatorOf } from '../core/operator.ts'
 import { withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
 import type { Column } from '../output/column.ts'
@@ -39,12 +42,14 @@ Examples:
     )
     .action(async (topic: string | undefined, options: CommonOptions) => {
       await using database = await openDatabase(options)
-      const repair = (name: string): Promise<Repair> =>
-        database.transactions<Repair>((transaction) => database.tasks.repair(transaction, name))
       const topics =
         topic === undefined ? await database.reading<string[]>((transaction) => database.tasks.topics(transaction)) : [topic]
       const done: Repair[] = []
-      for (const name of topics) done.push(await repair(name))
+      for (const name of topics) {
+        const { id, ...repaired } = await repairTopic(operatorOf(database), name)
+        done.push(repaired)
+        tellUndo(id, 'repair')
+      }
       const rows = done.map(({ corrected, listed, noted, held, left }, index) => ({
         topic: topics[index]!,
         corrected,

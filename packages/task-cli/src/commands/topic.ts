@@ -1,6 +1,6 @@
 import { pollConditions, pollOrders } from '@taskstream/task-api'
 import type { TopicLimits, TopicOptions } from '@taskstream/task-api'
-import { destroyTopic } from '@taskstream/task-operations'
+import { createTopic, destroyTopic } from '@taskstream/task-operations'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { tellUndo } from '../core/bulk.ts'
@@ -41,12 +41,12 @@ Examples:
     .action(async (topic: string, { order, condition, keyed, ...options }: CommonOptions & TopicOptions) => {
       await using database = await openDatabase(options)
       const asked = { ...(order && { order }), ...(condition && { condition }), ...(keyed && { keyed }) }
-      const created = await database.transactions<boolean>((transaction) =>
-        // Without options, a known topic may have any order and condition.
-        database.tasks.initialize(transaction, topic, ...(Object.keys(asked).length > 0 ? [asked] : [])),
-      )
+      // Without options, a known topic may have any order and condition.
+      const given = Object.keys(asked).length > 0 ? asked : undefined
+      const { changed: created, id } = await createTopic(operatorOf(database), topic, given)
       const line = `${created ? 'created' : 'already there'}: ${topic}`
-      printDone({ json: { topic, created }, lines: [line], names: [topic] }, options)
+      printDone({ json: { topic, created, audit: id }, lines: [line], names: [topic] }, options)
+      tellUndo(id, 'topic create')
     })
 }
 

@@ -1,6 +1,6 @@
 /** Commands that write every task that meets a filter: preview, confirmation, portions, and how to go on after a stop. */
 import type { TaskFilter } from '@taskstream/task-api'
-import { act, preview } from '@taskstream/task-operations'
+import { act, isUndoable, preview } from '@taskstream/task-operations'
 import type { Acted, ActionPreview, ActionRequest } from '@taskstream/task-operations'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
@@ -148,7 +148,7 @@ export async function runNamed(database: NamedDatabase, request: ActionRequest):
 /** Says under which id an action is in the audit, and how to undo it. */
 export function tellUndo(id: string | undefined, action: string): void {
   if (id === undefined) return
-  const how = action === 'purge' || action === 'destroy' ? 'nothing undoes it' : `undo: taskstream undo ${id}`
+  const how = isUndoable(action) ? `undo: taskstream undo ${id}` : 'nothing undoes it'
   console.error(`audit: ${id}; ${how}`)
 }
 

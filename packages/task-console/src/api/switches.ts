@@ -1,6 +1,15 @@
 /** What is done to topics, processes and timers as a whole, and what undoes it. */
+import { isTaskError } from '@taskstream/task-api'
 import type { PushedTask, RecordedAction, StoredTimer, TaskCreation, TopicOptions } from '@taskstream/task-api'
-import { destroyTopic, runTimer, switchTimers, switchTopic, undo } from '@taskstream/task-operations'
+import {
+  createTopic as makeTopic,
+  destroyTopic,
+  runTimer,
+  switchNode,
+  switchTimers,
+  switchTopic,
+  undo,
+} from '@taskstream/task-operations'
 import type { Undone } from '@taskstream/task-operations'
 import { sees } from '../core/access.ts'
 import { checkSeen } from '../core/context.ts'
@@ -23,13 +32,7 @@ export async function setActive(asked: Asked, topic: string, active: boolean, no
 /** A topic of any name would be seen by nobody who sees some topics only. */
 export async function createTopic(asked: Asked, topic: string, options: TopicOptions): Promise<SwitchedAnswer> {
   checkWhole(asked)
-  const { writing, tasks, access, via } = asked
-  return writing(async (transaction): Promise<SwitchedAnswer> => {
-    const changed: boolean = await tasks.initialize(transaction, topic, options)
-    if (!changed) return { changed }
-    const audit: string = await tasks.record(transaction, { action: 'create', topic, count: 0, actor: access.name, via })
-    return { changed, audit }
-  })
+  return toAnswer(await makeTopic(operatorOf(asked), topic, options))
 }
 
 /** @param confirm the topic's name, once more: nothing brings the tasks back */
@@ -67,21 +70,12 @@ export async function pushTasks(
 /** A process handles tasks of all its topics. */
 export async function setQuiet(asked: Asked, owner: string, quiet: boolean, note?: string): Promise<SwitchedAnswer> {
   checkWhole(asked)
-  const { writing, tasks, access, via } = asked
-  return writing(async (transaction): Promise<SwitchedAnswer> => {
-    const changed: boolean = await tasks.quiet(transaction, owner, quiet)
-    if (!changed)
-      throw new Problem('NODE_UNKNOWN', 404, 'There is no such process that tells of itself.', { owner: owner.slice(0, 250) })
-    const audit: string = await tasks.record(transaction, {
-      action: quiet ? 'quiet' : 'unquiet',
-      count: 0,
-      actor: access.name,
-      via,
-      filter: { owner },
-      ...(note !== undefined && { note }),
-    })
-    return { changed, audit }
-  })
+  try {
+    return toAnswer(await switchNode(operatorOf(asked, note), owner, quiet ? 'quiet' : 'resume'))
+  } catch (error) {
+    if (!isTaskError(error, 'OWNER_UNKNOWN')) throw error
+    throw new Problem('NODE_UNKNOWN', 404, 'There is no such process that tells of itself.', { owner: owner.slice(0, 250) })
+  }
 }
 
 export type TimerDeed = 'run' | 'pause' | 'resume'

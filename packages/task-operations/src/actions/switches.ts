@@ -108,7 +108,9 @@ export async function switchTimers(
     for (const id of ids ?? (await all())) if (await timers[action](transaction, id)) done.push(id)
     if (done.length === 0) return { changed: false, ids: [] }
     const former = { scope, ids: done } satisfies TimersNamed
-    const id: string = await tasks.record(transaction, { action: `timer ${action}`, count: 0, former, ...byOf(operator) })
+    // Whoever reads the audit is told of some; an undo needs all.
+    const of = { filter: { scope, ids: done.slice(0, 20) }, former, ...byOf(operator) }
+    const id: string = await tasks.record(transaction, { action: `timer ${action}`, count: 0, ...of })
     return { id, changed: true, ids: done }
   })
 }
@@ -134,6 +136,7 @@ export async function runTimer(
       topic,
       count: 1,
       sequences: [[sequence, sequence]],
+      filter: { scope, ids: [timer] },
       former: { scope, ids: [timer], task: taskToString(submitted) },
       ...byOf(operator),
     })

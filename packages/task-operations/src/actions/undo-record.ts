@@ -2,6 +2,8 @@
 import { TaskError } from '@taskstream/task-api'
 import type { LockedTasks, RecordedAction, Restoration, TopicLimits } from '@taskstream/task-api'
 import { sequencesIn, unpacked } from './former.ts'
+import { setQuiet } from './nodes.ts'
+import type { NodeNamed } from './nodes.ts'
 import { byOf } from './operator.ts'
 import type { Operator } from './operator.ts'
 import { timersOf } from './switches.ts'
@@ -34,6 +36,10 @@ export async function undoRecord(operator: Operator, transaction: unknown, recor
   if (topic !== undefined && action === 'resume') return switched(await tasks.deactivate(transaction, topic, told))
   if (topic !== undefined && action === 'limits' && former)
     return switched(await limitAgain(operator, transaction, topic, former as never))
+  if (action === 'node quiet' || action === 'node resume') {
+    const { owner } = former as unknown as NodeNamed
+    return switched((await setQuiet(operator, transaction, owner, action === 'node resume')) ?? false)
+  }
   if (action === 'timer pause' || action === 'timer resume') {
     const { scope, ids } = former as unknown as TimersNamed
     const timers = timersOf(operator, scope)

@@ -37,7 +37,7 @@ export interface Undone extends UndoneRecord {
 const mostRecords = 10_000
 
 /**
- * Undoes an action: a redrive, cancellation, rescheduling or reassignment of tasks, a pause, new limits, or the run of a timer. Tasks that were taken or
+ * Undoes an action: a redrive, cancellation, rescheduling or reassignment of tasks, a pause, new limits, the run of a timer, or that a node was quieted. Tasks that were taken or
  * changed since stay as they are, and are counted. Each portion is one transaction, with its record. Nothing is undone twice, whoever asks.
  *
  * @throws TaskError ACTION_UNKNOWN, ACTION_UNDONE, ACTION_FINAL
@@ -76,8 +76,13 @@ export async function undo(operator: Operator, id: string, options: UndoOptions 
       // Somebody else has undone this portion meanwhile.
       if (!done) continue
       tried++
-      of += record.count
-      for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += done[key]
+      let looked = 0
+      for (const key of Object.keys(sum) as (keyof typeof sum)[]) {
+        sum[key] += done[key]
+        looked += done[key]
+      }
+      // Of a topic, a process or timers no tasks were counted.
+      of += record.count || looked
       onProgress?.(of)
     }
   } catch (error) {
@@ -142,7 +147,17 @@ async function undoPortion(operator: Operator, id: string, dryRun: boolean): Pro
 const never: Readonly<Record<string, string>> = {
   purge: 'the tasks are deleted, and nothing of them is kept',
   destroy: 'the topic is deleted with its tasks, and nothing of them is kept',
+  'timer add': 'remove the timer: taskstream periodic rm',
+  'timer change': 'what the timer was before is not kept: taskstream periodic add --replace',
+  'timer remove': 'what the timer was is not kept: taskstream periodic add',
+  'topic create': 'the topic may have tasks by now: taskstream topic destroy',
+  repair: 'what was wrong before is not kept',
   undo: 'it undoes another action itself: do that action again',
+}
+
+/** Whether `undo` undoes actions of this name, if nobody has touched since what they have changed. */
+export function isUndoable(action: string): boolean {
+  return never[action] === undefined
 }
 
 function checkUndoable({ action, undoes }: RecordedAction, id: string): void {

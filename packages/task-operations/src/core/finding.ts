@@ -32,6 +32,12 @@ export interface Facts {
   readonly code?: string
 }
 
+/** The worst first, and those that were skipped last: what is wrong is not looked for among what is well. Those of one severity keep their order. */
+export function worstFirst(findings: readonly Finding[]): readonly Finding[] {
+  const weight = ({ severity }: Finding): number => severities.indexOf(severity)
+  return findings.toSorted((left, right) => weight(right) - weight(left))
+}
+
 /** Whether a finding is at least so bad. */
 export function isAtLeast(severity: Severity, least: Severity): boolean {
   return severities.indexOf(severity) >= severities.indexOf(least)
