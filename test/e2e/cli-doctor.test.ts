@@ -63,6 +63,17 @@ describe.skipIf(!canRun)('taskstream doctor', () => {
     await remember()
   })
 
+  test('begins with what is worst, and ends with what was skipped', async () => {
+    await forgetTopic()
+    const { out } = await doctor()
+    const shown = Array.from(out.matchAll(/^\S+ +(crit|warn|notice|ok|skipped)(?= )/gm), ([, severity]) => severity!)
+    const order = ['crit', 'warn', 'notice', 'ok', 'skipped']
+    expect(shown).toEqual(shown.toSorted((left, right) => order.indexOf(left) - order.indexOf(right)))
+    expect([shown.includes('warn'), shown.includes('ok')]).toEqual([true, true])
+    expect(findings(await doctor('--json')).map(({ severity }) => severity)).toEqual(shown)
+    await remember()
+  })
+
   test('ends with 75 where nobody answers, and with 2 for an address that is wrong', async () => {
     const nobody = url.startsWith('sqlite:') ? `sqlite:${join(folder, 'none.db')}` : url.replace(/@[^/]*\//, '@127.0.0.1:1/')
     const { code, out } = await run(['doctor', '--json', '--url', nobody])

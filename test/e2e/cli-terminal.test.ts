@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
+import { sql } from '@taskstream/task-sql'
 import { useFixture } from '@taskstream/task-testing/suite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { widthOf } from '../../packages/task-cli/src/output/width.ts'
@@ -43,6 +44,42 @@ describe.skipIf(!hasTerminal)(`the command line on a terminal${title}`, () => {
     const { out } = await terminal(columns, 'ls', fixture.topic).ended
     expect(linesOf(out)).toHaveLength(4)
     expect(out.startsWith(`${escape}[1m`)).toBe(true)
+  })
+
+  test('has what is wrong and what to do about it whole on 40 columns: nothing is cut, and no line is wider', async () => {
+    await fixture.nextTopic()
+    const { topic } = fixture
+    await fixture.push('a')
+    const set = fixture.tasks.verb(function* ({ dialect }) {
+      const changed = dialect.expr.instant(sql`${Date.now() - 3 * 86_400_000}`)
+      yield sql`update ${dialect.tables.activation} set changed = ${changed} where topic = ${topic}`
+    })
+    await fixture.commit((transaction) => fixture.tasks.deactivate(transaction, topic))
+    await fixture.commit((transaction) => set(transaction) as unknown)
+    /** The words as they are without a terminal, however they are broken into lines. */
+    const wordsOf = (text: string): string => text.replaceAll(/ \\$/gm, '').replaceAll(/\s+/g, ' ')
+    for (const [command, cut] of [
+      ['doctor', /\n\n(?=warn paused)[^]*/],
+      ['attention', /[^]+/],
+    ] as const) {
+      const { code, out } = await terminal(40, command).ended
+      const lines = linesOf(out)
+      expect([command, code, Math.max(...lines.map((line) => widthOf(line)))]).toEqual([
+        command,
+        4,
+        expect.toSatisfy((most: number) => most <= 40),
+      ])
+      const shown = wordsOf(cut.exec(lines.join('\n'))![0])
+      expect([command, shown]).toEqual([command, expect.stringContaining(topic)])
+      expect(shown).not.toContain('…')
+      const plain = await run([command, '--json', '--url', url])
+      const found = JSON.parse(plain.out) as readonly Readonly<Record<string, string>>[]
+      for (const { severity, measured, text, remedy, command: see } of found)
+        if (severity === 'warn' || severity === 'crit')
+          for (const said of [measured ?? text!, remedy ?? see!])
+            expect([shown, command]).toEqual([expect.stringContaining(wordsOf(said)), command])
+    }
+    await fixture.commit((transaction) => fixture.tasks.activate(transaction, topic))
   })
 
   test('shows only the beginning of a text of 16 MB, and programs get all of it', async () => {

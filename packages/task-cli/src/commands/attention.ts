@@ -8,7 +8,11 @@ import type { CommonOptions } from '../core/options.ts'
 import { span } from '../core/time.ts'
 import type { Column } from '../output/column.ts'
 import { formatOf } from '../output/format.ts'
-import { printList } from '../output/print.ts'
+import { isTerminal, printList, terminalWidth } from '../output/print.ts'
+import { visible } from '../output/visible.ts'
+import { mostText } from '../output/table.ts'
+import { widthOf } from '../output/width.ts'
+import { printWrapped } from '../output/wrap.ts'
 
 /** What anybody asks first, and the two lists of what has happened. */
 export function addAttention(program: Command): void {
@@ -37,8 +41,22 @@ export async function showAttention(options: CommonOptions): Promise<void> {
   await using database = await openDatabase(options)
   const rows = await attention({ tasks: database.tasks, transactions: database.reading })
   if (rows.length === 0 && ['table', 'wide'].includes(formatOf(options))) console.log('nothing needs attention')
+  else if (formatOf(options) === 'table' && options.columns === undefined && isTerminal() && !fits(rows)) rows.forEach(printBlock)
   else printList({ columns, rows, name: ({ id }) => id }, options)
   if (rows.length > 0) process.exitCode = exitCodes.no
+}
+
+/** Whether a table has room for what is wrong and for the command. Cut, neither is of use to anybody. */
+function fits(rows: readonly Attention[]): boolean {
+  const most = (texts: readonly string[]): number => Math.max(...texts.map((text) => widthOf(visible(text))))
+  const [text, command] = [most(rows.map((row) => row.text)), most(rows.map((row) => row.command))]
+  // Beside them there is the severity, and `what` where there is more room.
+  return Math.max(text, command) <= mostText && 'severity  '.length + text + 2 + command <= terminalWidth()
+}
+
+function printBlock({ severity, text, command }: Attention): void {
+  printWrapped(`${severity} ${visible(text)}`)
+  printWrapped(visible(command), '  ')
 }
 
 const columns: readonly Column<Attention>[] = [

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { isTaskError } from '@taskstream/task-api'
-import { bundleOf, examine, isAtLeast, unreachable } from '@taskstream/task-operations'
+import { bundleOf, examine, isAtLeast, unreachable, worstFirst } from '@taskstream/task-operations'
 import type { Finding } from '@taskstream/task-operations'
 import { Option } from 'commander'
 import type { Command } from 'commander'
@@ -12,6 +12,7 @@ import type { Column } from '../output/column.ts'
 import { formatOf } from '../output/format.ts'
 import { printList } from '../output/print.ts'
 import { visible } from '../output/visible.ts'
+import { printWrapped } from '../output/wrap.ts'
 
 interface DoctorOptions extends CommonOptions {
   readonly deep?: boolean
@@ -41,7 +42,7 @@ Examples:
   taskstream doctor --deep --bundle report.json`,
     )
     .action(async (options: DoctorOptions) => {
-      const findings = await findingsOf(options)
+      const findings = worstFirst(await findingsOf(options))
       if (options.bundle !== undefined)
         writeFileSync(options.bundle, `${JSON.stringify(toBundle(findings, options), undefined, 2)}\n`)
       print(findings, options)
@@ -73,9 +74,10 @@ function print(findings: readonly Finding[], options: CommonOptions): void {
   if (!['table', 'wide'].includes(formatOf(options))) return
   for (const { check, severity, measured, remedy, page } of findings) {
     if (severity === 'ok' || (severity === 'skipped' && remedy === undefined)) continue
-    console.log(`\n${severity} ${check}: ${visible(measured)}`)
-    if (remedy !== undefined) console.log(`  ${visible(remedy)}`)
-    if (page !== undefined) console.log(`  docs/${page}`)
+    console.log()
+    printWrapped(`${severity} ${check}: ${visible(measured)}`)
+    if (remedy !== undefined) printWrapped(visible(remedy), '  ')
+    if (page !== undefined) printWrapped(`docs/${page}`, '  ')
   }
 }
 

@@ -29,7 +29,7 @@ const gap = 2
 const leastText = 8
 
 /** Wider texts are cut even where there is room: they would push all others away. */
-const mostText = 60
+export const mostText = 60
 
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], style: TableStyle): string[] {
   const fitted = Number.isFinite(style.width)
