@@ -276,7 +276,7 @@ export const keptOfAsyncJobs: readonly Requirement[] = [
   {
     number: 25,
     about: 'the rest of the command line',
-    note: 'Not there yet, in these words. Tasks are jobs of the topic `asyncjobs.` and the name of their queue, which `taskstream ls` and its other commands show and tend.',
+    note: 'In other words: [the guide](../guides/asyncjobs.md#the-command-line) has each command with its test. Tasks are jobs of the topic `asyncjobs.` and the name of their queue.',
   },
   { number: 26, about: 'the HTTP API', note: 'Not there yet.' },
 ]
