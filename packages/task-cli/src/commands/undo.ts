@@ -26,8 +26,8 @@ export function addUndo(program: Command): void {
       'after',
       `
 redrive, cancel, reschedule, run-now and reassign are undone for the tasks that nobody has touched since; pause, resume, limits,
-and what was done to timers, unless somebody has changed that since. A task that was at work when it was cancelled becomes ready.
-Nothing undoes purge, topic destroy and undo itself.
+node quiet and node resume, and pauses and runs of timers, unless somebody has changed that since. A task that was at work when it
+was cancelled becomes ready. Nothing undoes purge, topic create and destroy, periodic add and rm, repair, and undo itself.
 
 Examples:
   taskstream audit invoices
