@@ -151,7 +151,7 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
       exclude: [
         ...excludedFrom('sqlite-file'),
         `test/{conformance,properties}/!(busy|hammer).test.ts`,
-        'test/e2e/!(cli-tasks|cli-operators|cli-incidents|cli-bulk|entries|thread|wake|without-notifier|work-services).test.ts',
+        'test/e2e/!(cli-tasks|cli-operators|cli-bulk|entries|thread|wake|without-notifier|work-services).test.ts',
       ],
     },
     'postgres-18': {
