@@ -29,6 +29,8 @@ describe('the doctor on PostgreSQL', () => {
       },
     })
     pool = new pg.Pool({ connectionString: server.url, max: 4 })
+    // The end of a pool does not wait until the server has closed its connections, and the server is ended next.
+    pool.on('connect', (client) => client.on('error', () => {}))
     pool.on('error', () => {})
     await tasks.migrate(pgTransactions(pool))
   })
