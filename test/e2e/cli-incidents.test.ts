@@ -1,4 +1,5 @@
-/** Each incident is found by one command, which names the remedy that ends it. */
+/** Each incident is found by one command, one page of the console and one route of its API, and the command names the remedy that ends it. */
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Incident, Staged } from '../incidents/incident.ts'
 import { incidentsOn } from '../incidents/incidents.ts'
@@ -6,6 +7,8 @@ import { openSite } from '../incidents/site.ts'
 import { settled } from '../incidents/terminal.ts'
 import type { Site } from '../incidents/site.ts'
 import { isMysql, isPostgres } from '../subject.ts'
+import { hasChromium, openChromium } from './chromium.ts'
+import { lookAt } from './incident-console.ts'
 
 const engine = isPostgres ? 'postgres' : isMysql ? 'mariadb' : 'sqlite'
 /** A transaction takes a minute to be an old one, in which the other incidents are staged. */
@@ -23,8 +26,15 @@ describe('an operator in an incident', () => {
     const site = await openSite(incident)
     return { site, staged: await incident.stage(site) }
   }
-  beforeAll(() => void (early = happen(incidents.find(({ name }) => name === slow)!)))
-  afterAll(async () => (await early)?.site[Symbol.asyncDispose]())
+  let browser: Browser | undefined
+  beforeAll(async () => {
+    early = happen(incidents.find(({ name }) => name === slow)!)
+    if (hasChromium) browser = await openChromium()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await (await early)?.site[Symbol.asyncDispose]()
+  })
 
   test.for(incidents.toSorted((left, right) => Number(left.name === slow) - Number(right.name === slow)))(
     '$name: $happened',
@@ -40,6 +50,7 @@ describe('an operator in an incident', () => {
       const remedies = [...found.out.matchAll(staged.remedy)].map(([, remedy]) => remedy!)
       expect(remedies).not.toEqual([])
       for (const other of staged.also ?? []) await settled(site, other, staged)
+      await lookAt(site, staged, browser)
       await staged.carryOut(remedies)
       await settled(site, staged.after, staged)
     },

@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { toNode } from '@taskstream/task-console/node'
 import { useFixture } from '@taskstream/task-testing/suite'
-import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
@@ -15,6 +14,7 @@ import { hasChromium, openChromium } from './chromium.ts'
 import { Visitor } from './console-scene.ts'
 import { makeShop } from './console-seed.ts'
 import type { Shop } from './console-seed.ts'
+import { wrongWith } from './incident-console.ts'
 
 /** A folder for pictures, for the guide. */
 const pictures = process.env['TASKSTREAM_PICTURES']
@@ -74,17 +74,6 @@ describe.skipIf(!canRun || !hasChromium)('the console in a browser', () => {
     preview: 'act?deed=redrive&topic=webhooks&state=failed',
     missing: 'topics/invioces',
   })
-  /** What axe finds wrong, by the rules of WCAG 2.2 A and AA and its own best practices. */
-  const wrongWith = async (page: Page): Promise<readonly string[]> => {
-    await page.evaluate(axe.source)
-    return page.evaluate(async () => {
-      const { axe } = globalThis as unknown as {
-        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
-      }
-      const { violations } = await axe.run()
-      return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`)
-    })
-  }
   const wrongOf = async (page: Page, hasScripts: boolean): Promise<readonly string[]> => (hasScripts ? wrongWith(page) : [])
   const expectComplaints = new Set(['missing'])
 

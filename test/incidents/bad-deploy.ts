@@ -26,6 +26,12 @@ export const badDeploy: Incident = {
         command: ['errors', topic],
         shows: /invoices +3 +3 +Error: Cannot read properties of undefined \(reading 'total'\) +\S+ +4\.2\.1 /,
       },
+      shown: {
+        page: 'errors?topic=invoices',
+        shows: /Cannot read properties of undefined \(reading 'total'\)[^]*4\.2\.1/,
+        route: 'errors?topic=invoices',
+        answers: /"firstRelease":"4\.2\.1"/,
+      },
       remedy: /try: (taskstream redrive .*)$/gm,
       carryOut: async (commands) => {
         await bad.stop()

@@ -25,6 +25,12 @@ export const clockApart: Incident = {
         shows: /\ncrit clock: (59|1 min|60).* behind the clock of the database\n/,
         code: 4,
       },
+      shown: {
+        page: 'health',
+        shows: /clock\s+\S crit\s+\S.* behind the clock of the database/,
+        route: 'examination',
+        answers: /"check":"clock"(?:(?!"check")[^])*"severity":"crit"/,
+      },
       remedy: /\n {2}(.*timedatectl.*)\n/g,
       carryOut: async () => {
         // No test sets the clock of a machine: the next command is started with the right one.

@@ -24,6 +24,12 @@ export const deadWorker: Incident = {
         command: ['why', topic, 'inv-7'],
         shows: /^owner-dead: inv-7 @\d+ held by worker-1:\S+ \(release 4\.2\.0\), which is dead \(silent for 12 min/,
       },
+      shown: {
+        page: 'topics/invoices/tasks/id:inv-7',
+        shows: /owner-dead[^]*worker-1[^]*silent for 12 min/,
+        route: 'topics/invoices/tasks/id:inv-7/why',
+        answers: /"code":"owner-dead"/,
+      },
       remedy: /try: (start a process that processes topic invoices)$/gm,
       carryOut: async () => {
         const next = await site.start({ role: 'node', name: 'worker-2', release: '4.2.0', topic })

@@ -44,6 +44,12 @@ async function stageOnServer(site: Site): Promise<Staged> {
       shows: new RegExp(`\\n(warn|crit) transaction-open: \\d+ min.*: session ${pid} of .*\\n`),
       code: 4,
     },
+    shown: {
+      page: 'health',
+      shows: /transaction-open\s+\S (warn|crit)[^\n]*(pg_terminate_backend|kill )/,
+      route: 'examination',
+      answers: /"check":"transaction-open"(?:(?!"check")[^])*"severity":"(warn|crit)"/,
+    },
     remedy: /\n {2}end it, once you know what it does: (.*)\n/g,
     carryOut: async ([statement = '']) => {
       await site.execute(statement)
@@ -61,6 +67,12 @@ async function stageOnFile(site: Site): Promise<Staged> {
   return {
     question: 'The disk fills up: the file beside the database grows, although hardly anything is pushed.',
     finds: { command: ['doctor'], shows: /\nwarn wal-size: \S+ MiB\n/, code: 4 },
+    shown: {
+      page: 'health',
+      shows: /wal-size\s+\S warn/,
+      route: 'examination',
+      answers: /"check":"wal-size"(?:(?!"check")[^])*"severity":"warn"/,
+    },
     remedy: /\n {2}end the reader that never ends, one of the processes that (?:fuser \S+) lists; then: (.*)\n/g,
     carryOut: async ([statement = '']) => {
       await reader.kill()

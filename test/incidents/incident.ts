@@ -14,6 +14,18 @@ export interface Asked {
   readonly code?: number
 }
 
+/** A page of the console that answers it, and the route of the HTTP API beside it. */
+export interface Shown {
+  /** The page below the console's path. */
+  readonly page: string
+  /** What the text of the page must have. */
+  readonly shows: RegExp
+  /** The route below `api/v1`. */
+  readonly route: string
+  /** What its answer must have. */
+  readonly answers: RegExp
+}
+
 /** An incident that has happened. */
 export interface Staged {
   /** What an operator is told at three in the morning. */
@@ -26,6 +38,8 @@ export interface Staged {
   readonly ready?: () => Promise<void>
   /** The one command. */
   readonly finds: Asked
+  /** The one page, and the one route. */
+  readonly shown: Shown
   /** What the operator takes out of the output: the first group, of every match. */
   readonly remedy: RegExp
   /** Does what the output says. @returns what was done, a line each */

@@ -25,6 +25,12 @@ export const missingGrant: Incident = {
         shows: /\nwarn rights: update on .*task\b.*\n/i,
         code: 4,
       },
+      shown: {
+        page: 'health',
+        shows: /rights\s+\S warn\s+update on/i,
+        route: 'examination',
+        answers: /"check":"rights"(?:(?!"check")[^])*"severity":"warn"/,
+      },
       remedy: /\n {2}unless this user only looks: (.*)\n/g,
       carryOut: async ([statement = '']) => {
         await site.execute(statement)

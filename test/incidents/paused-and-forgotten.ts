@@ -20,6 +20,12 @@ export const pausedAndForgotten: Incident = {
         command: ['why', topic, '@1'],
         shows: /^paused: inv-7 @1 topic invoices was paused 3 d ago by \S+@\S+: the bank is down\n/,
       },
+      shown: {
+        page: 'topics/invoices/tasks/1',
+        shows: /paused[^]*3 d ago by \S+@\S+: the bank is down/,
+        route: 'topics/invoices/tasks/1/why',
+        answers: /"code":"paused"/,
+      },
       remedy: /try: (taskstream resume .*)$/gm,
       carryOut: async ([command = '']) => [await typed(site, command)],
       also: [

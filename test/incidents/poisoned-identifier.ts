@@ -32,6 +32,12 @@ export const poisonedIdentifier: Incident = {
         shows:
           /^out-of-turn: customer-7 @2 waits for its turn: invoices\/customer-7@1 comes first, and failed 2 h ago \(Error: CardDeclined: insufficient funds\)\n/,
       },
+      shown: {
+        page: 'topics/invoices/tasks/id:customer-7',
+        shows: /out-of-turn[^]*customer-7 ?@1[^]*insufficient funds[^]*taskstream redrive/,
+        route: 'topics/invoices/tasks/id:customer-7/why',
+        answers: /"code":"out-of-turn"/,
+      },
       remedy: /try: (taskstream redrive .*)$/gm,
       carryOut: async ([command = '']) => [await typed(site, command)],
       also: [

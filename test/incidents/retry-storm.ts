@@ -21,6 +21,12 @@ export const retryStorm: Incident = {
         command: ['errors', topic],
         shows: /payments +\d{2,} +0 +Error: HTTP 503 from bank +\S+ +4\.2\.0 /,
       },
+      shown: {
+        page: 'errors?topic=payments',
+        shows: /HTTP 503 from bank/,
+        route: 'errors?topic=payments',
+        answers: /"count":\d{2,},[^]*HTTP 503 from bank/,
+      },
       remedy: /try: (taskstream pause .*)$/gm,
       carryOut: async ([command = '']) => [await typed(site, command)],
       also: [

@@ -21,6 +21,12 @@ export const timerWithoutScheduler: Incident = {
         shows: /crit +timer-overdue +timer nightly-invoices of scope system has been due for 1 h, and nobody fires it/,
         code: 4,
       },
+      shown: {
+        page: '',
+        shows: /crit[^]*timer nightly-invoices of scope system has been due for 1 h/,
+        route: 'attention',
+        answers: /"id":"timer-overdue","severity":"crit"/,
+      },
       remedy: /(start a process with a scheduler of scope \S+)/g,
       carryOut: async ([remedy = '']) => {
         const { pid } = await site.start({ role: 'scheduler', name: 'scheduler-1', release: '4.2.0', topic })
@@ -34,7 +40,7 @@ export const timerWithoutScheduler: Incident = {
         },
         { command: ['periodic', 'ls'], shows: /nightly-invoices +/ },
       ],
-      after: { command: ['attention'], shows: /^nothing needs attention$/m },
+      after: { command: ['attention'], shows: /^(?![^]*timer-overdue)/ },
     }
   },
 }
