@@ -260,7 +260,8 @@ export const keptOfAsyncJobs: readonly Requirement[] = [
   {
     number: 24,
     about: 'metrics',
-    note: 'Not there yet. A listener of the stream is told what there is to count, and `queueInfo` counts tasks.',
+    tests: ['e2e/telemetry-metrics#count pushes, polls and attempts', 'e2e/telemetry-metrics#tell of the whole database'],
+    note: 'In other words: those of OpenTelemetry for messaging, with the topic as a label; `@taskstream/task-telemetry` has them, and text for Prometheus.',
   },
   {
     number: 25,
@@ -271,12 +272,17 @@ export const keptOfAsyncJobs: readonly Requirement[] = [
       `${services}#ends each as its status`,
       `${ended}#tells probes`,
     ],
-    note: '`taskstream work QUEUE --exec COMMAND --concurrency 4`, with `--http`, `--retry` and `--health`, which has no metrics. Each type is a topic, and a queue of several types has one program for all.',
+    note: '`taskstream work QUEUE --exec COMMAND --concurrency 4`, with `--http`, `--retry` and `--health`, which has `/metrics` too. Each type is a topic, and a queue of several types has one program for all.',
   },
   {
     number: 25,
     about: 'the rest of the command line',
     note: 'In other words: [the guide](../guides/asyncjobs.md#the-command-line) has each command with its test. Tasks are jobs of the topic `asyncjobs.` and the name of their queue.',
   },
-  { number: 26, about: 'the HTTP API', note: 'Not there yet.' },
+  {
+    number: 26,
+    about: 'the HTTP API',
+    tests: ['e2e/console-api', 'e2e/console-writes', 'e2e/console-hostile'],
+    note: 'Other routes, below `api/v1`, with an OpenAPI document and roles. [The guide](../guides/http-api.md) has them.',
+  },
 ]
