@@ -156,12 +156,7 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
     },
     'postgres-18': {
       include: [all],
-      exclude: [
-        ...excludedFrom('postgres-18'),
-        'test/e2e/cli{,-*}.test.ts',
-        'test/e2e/work-*.test.ts',
-        'test/e2e/console-browser.test.ts',
-      ],
+      exclude: [...excludedFrom('postgres-18'), 'test/e2e/cli{,-*}.test.ts', 'test/e2e/work-*.test.ts'],
     },
     // Rights and partitions, which the other PostgreSQL project does not have.
     'postgres-partitioned': {

@@ -101,7 +101,7 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/cli-undo': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-operators': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   // Nodes of some incidents work with the least rights, as users of the suite's own servers.
-  'e2e/cli-incidents': all(oneOf('sqlite-file', 'postgres-18', 'postgres-15', 'mariadb'), ({ ownServer }) => !ownServer),
+  'e2e/cli-incidents': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'e2e/incident-script': oneOf('sqlite-file'),
   'e2e/cli-bulk': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-console': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
@@ -109,8 +109,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/cli-source': oneOf('sqlite-file'),
   'e2e/cli-terminal': oneOf('sqlite-file'),
   'e2e/cli-completion': oneOf('sqlite-file'),
-  // Pages are made of answers that every engine gives, so one file and one server are enough for the browser.
-  'e2e/console-browser': oneOf('sqlite-file', 'postgres-18'),
+  // Pages are made of answers that every engine gives, so one engine is enough for the browser; the incidents are looked at in it on each.
+  'e2e/console-browser': oneOf('sqlite-file'),
   'e2e/work-programs': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/work-ends': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/work-services': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
@@ -129,7 +129,6 @@ const asked: Readonly<Record<string, Asked>> = {
  * like another runs only these.
  */
 const ofDrivers = [
-  'cli-incidents',
   'jobs-handled',
   'jobs-limited',
   'jobs-needs',
