@@ -1,36 +1,13 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
-import { oneAtATime } from '../console/one-at-a-time.ts'
-import { serve } from '../console/serve.ts'
-import { openDatabase } from '../core/database.ts'
-import { explain } from '../core/explain.ts'
-import { CommandError } from '../core/exit-codes.ts'
-import { whileStoppable } from '../core/interrupt.ts'
+import type { ConsoleOptions } from '../console/run-console.ts'
 import { integer, withDatabase } from '../core/options.ts'
-import { personOf } from '../core/person.ts'
-import { withoutSecrets } from '../core/secrets.ts'
-import type { SourceOptions } from '../core/source.ts'
-import { isLoopback } from '../work/health-address.ts'
-
-interface ConsoleOptions extends SourceOptions {
-  readonly port: number
-  readonly host: string
-  readonly tokenFile?: string
-  readonly readOnly?: boolean
-  readonly open?: boolean
-}
-
-/** A shorter token can be guessed. */
-const leastToken = 24
 
 export function addConsole(program: Command): void {
   withDatabase(program.command('console').description('serve the console to a browser on this machine, until Ctrl-C'))
     .option('--port <port>', 'where to listen; 0 for any that is free', toPort, 4780)
     .option('--host <address>', 'listen at another address too; needs --token-file', '127.0.0.1')
-    .option('--token-file <path>', `a file with a token, ${leastToken} characters or more, that opens the API to programs`)
+    .option('--token-file <path>', `a file with a token, 24 characters or more, that opens the API to programs`)
     .option('--read-only', 'nobody may change anything')
     .option('--open', 'open the link in a browser')
     .addHelpText(
@@ -43,70 +20,14 @@ Examples:
   taskstream console --port 0 --read-only`,
     )
     .action(async (options: ConsoleOptions) => {
-      const { port, host, readOnly = false } = options
-      const token = tokenOf(options)
-      await using database = await openDatabase(options)
-      // A file has one connection, on which no two pages can be read at a time.
-      const [reading, transactions] = oneAtATime(database.reading, database.transactions)
-      await using served = await serve({
-        repository: database.tasks,
-        reading: reading!,
-        transactions: transactions!,
-        host,
-        port,
-        isReadOnly: readOnly,
-        person: personOf(),
-        ...(token !== undefined && { token }),
-        ...(database.context && { environment: database.context.name.slice(0, 40) }),
-        onError: (error) => console.error(withoutSecrets(explain(error))),
-      })
-      const address = served.address()
-      console.log(`${database.place}: ${address}`)
-      if (options.open) open(address)
-      if (process.stdin.isTTY) process.stdin.on('data', () => console.log(served.address()))
-      await whileStoppable(async (signal) => void (await once(signal, 'abort')))
-      process.stdin.pause()
+      // A server is loaded only where one is asked for.
+      const { runConsole } = await import('../console/run-console.ts')
+      await runConsole(options)
     })
-}
-
-/** @throws CommandError usage */
-function tokenOf({ host, tokenFile }: ConsoleOptions): string | undefined {
-  if (tokenFile === undefined) {
-    if (isLoopback(host)) return undefined
-    throw new CommandError(
-      'usage',
-      `others can reach ${host}: give --token-file with a token that opens the console to them, or listen at 127.0.0.1`,
-    )
-  }
-  const token = read(tokenFile).trim()
-  if (token.length < leastToken)
-    throw new CommandError(
-      'usage',
-      `the token in ${tokenFile} has ${token.length} characters, and needs ${leastToken}: make one with openssl rand -base64 32`,
-    )
-  return token
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new CommandError('usage', `cannot read the token in ${path} (${(error as NodeJS.ErrnoException).code})`)
-  }
 }
 
 function toPort(text: string): number {
   const port = integer(text)
   if (port < 0 || port > 65_535) throw new InvalidArgumentError('It must be a port, 0 to 65535.')
   return port
-}
-
-function open(address: string): void {
-  const [program, ...args] = { darwin: ['open'], win32: ['rundll32', 'url.dll,FileProtocolHandler'] }[
-    process.platform as 'darwin' | 'win32'
-  ] ?? ['xdg-open']
-  const child = spawn(program!, [...args, address], { stdio: 'ignore', detached: true })
-  // The link is printed, so that nothing is lost without a browser.
-  child.on('error', () => {})
-  child.unref()
 }
