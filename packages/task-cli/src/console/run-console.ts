@@ -9,7 +9,7 @@ import { whileStoppable } from '../core/interrupt.ts'
 import { personOf } from '../core/person.ts'
 import { withoutSecrets } from '../core/secrets.ts'
 import type { SourceOptions } from '../core/source.ts'
-import { isLoopback } from '../work/health-address.ts'
+import { isLoopback } from '../core/loopback.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { serve } from './serve.ts'
 

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net'
 import { InvalidArgumentError } from 'commander'
+import { isLoopback } from '../core/loopback.ts'
 
 export interface HealthAddress {
   readonly host: string
@@ -20,8 +20,4 @@ export function readHealthAddress(text: string): HealthAddress {
       'Only this machine may ask: use 127.0.0.1, localhost or [::1], and have a proxy in front if others are to ask.',
     )
   return { host, port: Number(digits) }
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
