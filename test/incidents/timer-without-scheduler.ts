@@ -40,7 +40,7 @@ export const timerWithoutScheduler: Incident = {
         },
         { command: ['periodic', 'ls'], shows: /nightly-invoices +/ },
       ],
-      after: { command: ['attention'], shows: /^(?![^]*timer-overdue)/ },
+      after: { command: ['attention'], shows: /^(nothing needs attention|severity +what)(?![^]*timer-overdue)/ },
     }
   },
 }

@@ -11,13 +11,13 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { documentOf } from './api/openapi.ts'
 import { readOverview } from './api/overview.ts'
 import type { Overview } from './api/overview.ts'
-import type { Asked, Given } from './api/route.ts'
+import { bodyOf, formOf, givenOf } from './api/given.ts'
+import type { Asked } from './api/route.ts'
 import { routes } from './api/routes.ts'
 import { isAccess, may } from './core/access.ts'
 import type { Access, Role } from './core/access.ts'
 import { unknownTopic } from './core/context.ts'
 import type { AnyTransaction, Context } from './core/context.ts'
-import { nameOf } from './core/path.ts'
 import { answerOf, Problem, problemOf } from './core/problem.ts'
 import { Snapshot } from './core/snapshot.ts'
 import type { TaskConsoleOptions } from './options.ts'
@@ -260,40 +260,6 @@ function needing(role: Role): MiddlewareHandler<App> {
 
 function tooLong(): never {
   throw new Problem('BODY_TOO_LONG', 413, `A body has at most ${mostBody} bytes.`, { mostBytes: mostBody })
-}
-
-/** @throws Problem ARGUMENT_INVALID unless the body is JSON. A form of another page cannot say that it is. */
-async function bodyOf(c: HonoContext): Promise<unknown> {
-  const refuse = (why: string): Problem => new Problem('ARGUMENT_INVALID', 400, why, { argument: 'body' })
-  if (!/^application\/json\s*(;|$)/i.test(c.req.header('content-type') ?? ''))
-    throw refuse('The body must be JSON, with content-type: application/json.')
-  const text = await c.req.text()
-  try {
-    const body: unknown = JSON.parse(text)
-    const key = c.req.header('idempotency-key')
-    return key === undefined ? body : keyed(body, key)
-  } catch (error) {
-    throw error instanceof SyntaxError ? refuse('The body is no JSON.') : error
-  }
-}
-
-/** The texts of a form. Nothing here takes a file. */
-async function formOf(c: HonoContext): Promise<Given> {
-  const fields = await c.req.parseBody({ all: true })
-  const texts = Object.entries(fields).map(([name, value]) => [name, [value].flat().filter((each) => typeof each === 'string')])
-  return Object.fromEntries(texts) as Given
-}
-
-/** The key of a push of one task is its external id: pushed again, nothing new is created. */
-function keyed(body: unknown, key: string): unknown {
-  const { tasks } = (body ?? {}) as { readonly tasks?: unknown }
-  if (!Array.isArray(tasks) || tasks.length !== 1) return body
-  return { ...(body as object), tasks: [{ externalId: key, ...(tasks[0] as object) }] }
-}
-
-function givenOf(c: HonoContext): Given {
-  const ofPath = Object.entries(c.req.param()).map(([name, value]) => [name, [nameOf(value as string)]] as const)
-  return { ...c.req.queries(), ...Object.fromEntries(ofPath) }
 }
 
 function surroundingsOf<Transaction>(c: HonoContext<App>, options: TaskConsoleOptions<Transaction>): Surroundings {
