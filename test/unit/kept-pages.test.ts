@@ -66,9 +66,10 @@ describe.each(keptPages)('the page $page', ({ page, count, rows }) => {
 
   test('is that of these rows', () => {
     const lines = readFileSync(join(docs, page), 'utf8').split('\n')
-    const listed = lines.filter((line) => /^\| \d+ \|/.test(line)).map((line) => line.split(' | '))
-    expect(listed.map(([number, about]) => `${number?.slice(2)} ${about}`)).toEqual(
-      rows.map(({ number, about }) => `${number} ${about}`),
+    const listed = lines.filter((line) => /^\| \d+ \|/.test(line)).map((line) => line.slice(2, -2).split(' | '))
+    // The sentences of the tests are written by a run on every engine; that there are some is seen here.
+    expect(listed.map((row) => [row[0], row[1], row[2] !== 'none', row.at(-1)?.trim()])).toEqual(
+      rows.map(({ number, about, tests = [], note = '' }) => [String(number), about, tests.length > 0, note]),
     )
   })
 })
