@@ -53,6 +53,10 @@ describe('the doctor on MariaDB', () => {
     expect(findingOf(all, 'mariadb-version').measured).toMatch(/^10\.|^1[1-9]\./)
   })
 
+  test('finds a release that is older than those it knows', async () => {
+    expect(await complaints({ 'mariadb-version': { unit: 'version', warn: 99, below: true } })).toEqual(['mariadb-version warn'])
+  })
+
   test('finds an old transaction, the history that it holds, and how to end it', async () => {
     const holder = await session()
     await holder.query('start transaction with consistent snapshot')

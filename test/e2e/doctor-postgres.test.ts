@@ -70,6 +70,12 @@ describe('the doctor on PostgreSQL', () => {
       expect(findingOf(all, check)).toMatchObject({ severity: 'ok', measured: 'on' })
   })
 
+  test('finds a release that is older than those it knows', async () => {
+    expect(await complaints({ 'postgres-version': { unit: 'version', warn: 99, below: true } })).toEqual([
+      'postgres-version warn',
+    ])
+  })
+
   test('finds an open transaction that holds dead rows, who it is, and how to end it', async () => {
     const holder = await session('monthly report')
     await holder.query('begin isolation level repeatable read')

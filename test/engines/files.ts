@@ -119,7 +119,7 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/cli-foreign': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   // These start servers and files of their own, and put them into bad states.
   'e2e/doctor-{postgres,partitions,replica}': oneOf('postgres-18'),
-  'e2e/doctor-mariadb': all(oneOf('mariadb'), ({ ownServer }) => !ownServer),
+  'e2e/doctor-{mariadb,galera}': all(oneOf('mariadb'), ({ ownServer }) => !ownServer),
   'e2e/doctor-sqlite': oneOf('sqlite-file'),
   'plans/*': ({ plans }) => plans === true,
 }
