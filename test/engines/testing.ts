@@ -18,7 +18,7 @@ export async function openTesting(): Promise<Subject> {
     connections: 1,
     transactions,
     owner: { transactions, at: ':memory:' },
-    tasks: ({ owner, release, clock: given = () => new Date() } = {}) => {
+    tasks: ({ owner, release, fingerprint, clock: given = () => new Date() } = {}) => {
       const set =
         (verb: (...args: readonly unknown[]) => unknown): typeof verb =>
         (...args) => {
@@ -27,11 +27,12 @@ export async function openTesting(): Promise<Subject> {
         }
       const setAll = (verbs: object): object =>
         Object.fromEntries(Object.entries(verbs).map(([name, each]) => [name, typeof each === 'function' ? set(each) : each]))
-      // Users have no release in their tests.
+      // Users have no release in their tests, and name no kinds of errors.
+      const more = { ...(release !== undefined && { release }), ...(fingerprint && { fingerprint }) }
       const tasks =
-        release === undefined
+        Object.keys(more).length === 0
           ? opened.owner(owner)
-          : sqlTaskRepository({ dialect: sqlite(), adapter: fromNodeSqlite, clock: clock.now, release, ...(owner && { owner }) })
+          : sqlTaskRepository({ dialect: sqlite(), adapter: fromNodeSqlite, clock: clock.now, ...more, ...(owner && { owner }) })
       const verb = (...args: Parameters<typeof tasks.verb>): unknown => set(tasks.verb(...args) as Parameters<typeof set>[0])
       return { ...setAll(tasks), timers: setAll(tasks.timers), verb } as Tasks
     },

@@ -34,6 +34,14 @@ export interface SqlTaskRepositoryOptions<Transaction, E extends Execution> {
    * `TASKSTREAM_RELEASE`, or else the version of the package whose script `npm run` has started; a long one is cut.
    */
   readonly release?: string
+  /**
+   * Names what kind of error a failed attempt has ended with, a text of any length: errors of the same kind are one group of `errors`. Without an answer,
+   * and if the function throws, the error's first line and its first function decide. It is called for each failed attempt, so it should be quick.
+   *
+   * @example
+   * sqlTaskRepository({ dialect, adapter, fingerprint: (error) => (error instanceof PartnerError ? `partner ${error.status}` : undefined) })
+   */
+  readonly fingerprint?: (error: Error) => string | undefined
   /** The owner's name, 1 to 200 characters. The repository adds an incarnation. Default: host and process id. */
   readonly owner?: string
   /**
@@ -49,6 +57,7 @@ const names = optionNames<SqlTaskRepositoryOptions<never, never>>('a repository'
   dialect: true,
   adapter: true,
   release: true,
+  fingerprint: true,
   owner: true,
   speaksFor: true,
   clock: true,
@@ -123,10 +132,14 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     throw invalid('speaksFor', speaksFor, "must be another repository's owner, and stand without an owner")
   const { release = releaseOfEnvironment() } = options
   if (release !== undefined) checkText('release', release, taskLimits.releaseLength)
+  const { fingerprint } = options
+  if (fingerprint !== undefined && typeof fingerprint !== 'function')
+    throw invalid('fingerprint', fingerprint, 'must be a function that names the kind of an error')
   const context: Context = {
     dialect,
     ownerName,
     release,
+    fingerprint,
     // With an incarnation, a process that starts again under its old name is not taken for its former self.
     owner: speaksFor ?? `${ownerName}:${randomBytes(6).toString('hex')}`,
     now: () => clock?.().getTime() ?? null,

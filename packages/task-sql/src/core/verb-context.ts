@@ -21,6 +21,8 @@ export interface Context {
   readonly ownerName: string
   /** The release of the program, which attempts and nodes are recorded with. */
   readonly release: string | undefined
+  /** Names what kind of error an attempt has failed by, if the program does so itself. */
+  readonly fingerprint: ((error: Error) => string | undefined) | undefined
   /** Epoch milliseconds of a test clock, or null for the database's own. */
   readonly now: () => number | null
   /** The modes of topics, as polls have seen them. Each claim checks that the mode is still right. */

@@ -17,7 +17,8 @@ import type { Statement } from '../core/statement.ts'
 import { present, sequencesOf, toInstant, toNumber, toReason } from '../core/task-row.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
-import { fingerprintOf, lostFingerprint } from './fingerprint.ts'
+import { fingerprintOf, givenFingerprint, lostFingerprint } from './fingerprint.ts'
+import type { KindOf } from './fingerprint.ts'
 import { checkOne } from './reference.ts'
 import { checkKnown } from './topics.ts'
 
@@ -90,10 +91,10 @@ export function* recordAttempts(
 ): Verb<void> {
   const ended = tasks.filter((task) => decisions.get(task)!.isRecorded)
   if (ended.length === 0) return
-  const { dialect, release } = context
+  const { dialect, release, fingerprint } = context
   const { attempt, task } = dialect.tables
   const sequences = ended.map(({ sequence }) => sequence)
-  const texts = ended.map((one) => textsOf(decisions.get(one)!))
+  const texts = ended.map((one) => textsOf(decisions.get(one)!, fingerprint))
   const values = dialect.expr.rows([
     { name: 'ended_sequence', type: 'integer', values: sequences },
     { name: 'ended_error', type: 'text', values: texts.map(({ error }) => error) },
@@ -148,7 +149,7 @@ const outcome = sql`
                 else ${outcomes.retried} end`
 
 /** Both texts are in ASCII if the message is, as the message of a decision that the database could not keep at first. */
-function textsOf(decision: TaskDecision): Record<'error' | 'message' | 'fingerprint', string | null> {
+function textsOf(decision: TaskDecision, kindOf?: KindOf): Record<'error' | 'message' | 'fingerprint', string | null> {
   const message = decision.toMessage()
   // mutants: equivalent property, undefined is null in JSON
   if (message === undefined) return { error: null, message: null, fingerprint: null }
@@ -162,7 +163,8 @@ function textsOf(decision: TaskDecision): Record<'error' | 'message' | 'fingerpr
   return {
     error: line === undefined ? null : shortened(line, errorLength),
     message: shortened(message, messageLength),
-    fingerprint: line === undefined ? null : fingerprintOf(line, error?.stack),
+    fingerprint:
+      (kindOf && error && givenFingerprint(kindOf, error)) ?? (line === undefined ? null : fingerprintOf(line, error?.stack)),
   }
 }
 

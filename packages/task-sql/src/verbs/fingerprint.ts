@@ -24,10 +24,27 @@ const varying: readonly RegExp[] = [
 export function fingerprintOf(line: string, stack: unknown): string {
   let kind = line.slice(0, lineLength)
   for (const pattern of varying) kind = kind.replace(pattern, '*')
-  return createHash('sha256')
-    .update(`${kind}\n${frameOf(stack)}`)
-    .digest('base64url')
-    .slice(0, 16)
+  return hashed(`${kind}\n${frameOf(stack)}`)
+}
+
+/**
+ * The fingerprint of an error whose kind the program names itself. An answer that is no text, an empty one, and an error of the program's own function
+ * leave it to `fingerprintOf`: an attempt that cannot be grouped as asked is recorded all the same.
+ */
+export function givenFingerprint(kindOf: KindOf, error: Error): string | undefined {
+  try {
+    const kind = kindOf(error)
+    return typeof kind === 'string' && kind !== '' ? hashed(kind) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Names what kind of error this is. */
+export type KindOf = (error: Error) => string | undefined
+
+function hashed(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16)
 }
 
 /** The function and the file of the first frame that is the program's own; empty if the stack has none. */

@@ -22,7 +22,7 @@ export interface Session {
 
 export interface TasksOptions extends Pick<
   SqlTaskRepositoryOptions<AnyTransaction, Execution>,
-  'owner' | 'release' | 'speaksFor' | 'clock'
+  'owner' | 'release' | 'fingerprint' | 'speaksFor' | 'clock'
 > {
   /** Replaces the adapter of the repository, for example by one that counts statements. */
   readonly adapt?: (adapter: SqlAdapter<AnyTransaction>) => SqlAdapter<AnyTransaction>

@@ -67,6 +67,21 @@ export const inspection: Part = part('an operator', (engine) => {
     expect(await errors({ topic: fixture.topic, limit: 2 })).toMatchObject([{ error: 'no order 12', count: 1 }])
   })
 
+  test('sees errors of one kind together as the program names it, and by themselves where it does not', async () => {
+    const fingerprint = ({ message }: Error): string | undefined => {
+      if (message.startsWith('unnamed')) return undefined
+      if (message.startsWith('broken')) throw new Error('no name')
+      return message.split(' ')[0]
+    }
+    const by = fixture.subject.tasks({ clock: clock.now, fingerprint })
+    await fixture.commit((transaction) => by.register(transaction))
+    for (const message of ['partner is away', 'partner is slow', 'unnamed red', 'unnamed blue', 'broken one', 'broken two'])
+      await attempt(by, message, failure(new Error(message)))
+    const found = await errors()
+    expect(found.map(({ count }) => count).toSorted()).toEqual([1, 1, 1, 1, 2])
+    expect(found.find(({ count }) => count === 2)).toMatchObject({ error: 'Error: partner is slow' })
+  })
+
   test('sees of an error how many tasks are failed by it still', async () => {
     const by = await ownerOf('1')
     const sequence = await attempt(by, 'a', failure('no'))
