@@ -70,6 +70,7 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
         tasks.limit(transaction, topic, { total: 9, rate: { count: 999, perMs: 1 }, maxEntries: { count: 3 } }),
       )
       await transact((transaction) => tasks.takeSlots(transaction, topic, { held: 0, wanted: 1 }))
+      await transact((transaction) => tasks.holdSlots(transaction, topic))
       await transact((transaction) => tasks.freeSlots(transaction, 0))
       await transact((transaction) => tasks.takeTokens(transaction, topic, 2))
       await transact((transaction) => tasks.giveTokens(transaction, topic, 1))

@@ -192,6 +192,7 @@ function* completions(): Generator<Scenario> {
   yield { verb: 'limits', run: (tasks, tx) => tasks.limits(tx) }
   yield { verb: 'takeSlots', run: (tasks, tx) => tasks.takeSlots(tx, topic, { held: 1, wanted: 2 }) }
   yield { verb: 'takeSlots', run: (tasks, tx) => tasks.takeSlots(tx, topic, { held: 0, wanted: 0 }) }
+  yield { verb: 'holdSlots', run: (tasks, tx) => tasks.holdSlots(tx, topic) }
   yield { verb: 'freeSlots', run: (tasks, tx) => tasks.freeSlots(tx, 10_000) }
   yield { verb: 'takeTokens', run: (tasks, tx) => tasks.takeTokens(tx, topic, 2) }
   yield { verb: 'giveTokens', run: (tasks, tx) => tasks.giveTokens(tx, topic, 1) }

@@ -1013,10 +1013,22 @@ s.owner <> :1
 and not exists (select 1 from task_owner o where o.owner = s.owner and o.heartbeat >= ((select k.ms from task_clock k) + :2)) order by s.topic, s.owner
 
 -- freeSlots
+--   text, text, text, text, text, number
+update task_slot set slots = slots where topic = :1 and owner = :2 and
+:3 <> :4
+and not exists (select 1 from task_owner o where o.owner = :5 and o.heartbeat >= ((select k.ms from task_clock k) + :6))
+
+-- freeSlots
 --   text, number, number
 select s.topic, s.owner from task_slot s where
 s.owner <> :1
 and not exists (select 1 from task_owner o where o.owner = s.owner and o.heartbeat >= (:2 + :3)) order by s.topic, s.owner
+
+-- freeSlots
+--   text, text, text, text, text, number, number
+update task_slot set slots = slots where topic = :1 and owner = :2 and
+:3 <> :4
+and not exists (select 1 from task_owner o where o.owner = :5 and o.heartbeat >= (:6 + :7))
 
 -- giveTokens
 --   text
@@ -1070,6 +1082,10 @@ and (t.sequence, t.attempt) in (
   select /*+ unnest qb_name(keys) */ w.wanted, w.given_attempt
   from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$[0]' error on error, given_attempt number path '$[1]' error on error)) w)
 order by t.sequence
+
+-- holdSlots
+--   text, text
+select 1 as held from task_slot where topic = :1 and owner = :2 for update
 
 -- initialize, migrate, plan, register, repair, schemaStatus
 select (select d.value from nls_database_parameters d where d.parameter = 'NLS_CHARACTERSET') as charset,

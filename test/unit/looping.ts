@@ -38,6 +38,8 @@ export interface Looping extends Pick<Answering, 'told' | 'begun' | 'refusals'> 
   quiet: boolean
   /** Slots of the limiter that are out. */
   slots: number
+  /** Whether others have the slots of this process by now. */
+  slotsFreed: boolean
   /** Batches whose handlers have begun, and those that may go on. */
   readonly handled: string[]
   /** Everything that goes on by itself has gone on: what is asked is answered at once. */
@@ -78,6 +80,10 @@ export function looping(options: LoopingOptions = {}): Looping {
     takeSlots: async (_: object, __: string, { held, wanted }: SlotWish) => {
       asked.push(`slots ${held} of ${wanted}`)
       return { slots: Math.min(wanted, options.total!) }
+    },
+    holdSlots: async () => {
+      asked.push('holdSlots')
+      return !looped.slotsFreed
     },
     takeTokens: async (_: object, __: string, size: number) => {
       asked.push(`tokens ${size}`)
@@ -151,6 +157,7 @@ export function looping(options: LoopingOptions = {}): Looping {
     holds: true,
     quiet: false,
     slots: 0,
+    slotsFreed: false,
     handled: [],
     settled: async () => {
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))

@@ -93,8 +93,15 @@ export interface TopicLimiter<Transaction, E extends Execution = 'async'> {
    */
   takeSlots(transaction: Transaction, topic: string, wish: SlotWish): Outcome<E, SlotGrant>
   /**
+   * Whether this owner still has slots of a topic, and keeps them until the transaction ends. Processors call this in the transaction of a poll: an owner that
+   * was stopped for longer than its lease may have lost its slots to others. Without slots, nothing may be polled until `takeSlots` has given some.
+   *
+   * @throws TaskError ARGUMENT_INVALID
+   */
+  holdSlots(transaction: Transaction, topic: string): Outcome<E, boolean>
+  /**
    * Frees the slots of owners that have sent no heartbeat for so long, unless they still hold tasks of the topic: call `expire` before. Maintenance of a node does
-   * this, in a transaction of its own, as it may have to wait for an owner that is stopped while it takes slots.
+   * this, in a transaction of its own, as it may have to wait for an owner that is stopped while it takes slots or polls.
    *
    * @param olderThanMs 0 ms to 100 years; never less than the lease
    * @returns of how many owners and topics

@@ -4,7 +4,7 @@ import type { Dispatcher } from '../core/dispatcher.ts'
 
 export interface SharedLimitsOptions<Transaction> {
   readonly topic: string
-  readonly repository: Pick<TaskRepository<Transaction, Execution>, 'takeSlots' | 'takeTokens' | 'giveTokens'>
+  readonly repository: Pick<TaskRepository<Transaction, Execution>, 'takeSlots' | 'holdSlots' | 'takeTokens' | 'giveTokens'>
   readonly dispatcher: Dispatcher<Transaction>
   readonly clock: Pick<Clock, 'monotonicMs'>
 }
@@ -79,19 +79,26 @@ export class SharedLimits<Transaction> {
     return Math.min(tokenMs, slotMs)
   }
 
-  /** Polls by one statement, or in a transaction that pays for what it polls. */
+  /** Polls by one statement, or in a transaction that makes sure of its slots and pays for what it polls. */
   async poll(size: number, poll: Poll<Transaction>, options: { readonly single: boolean }): Promise<HeldTask[]> {
     const { topic, repository, dispatcher } = this.#options
-    if (!this.#limits.rate) return dispatcher.once<HeldTask[]>((transaction) => poll(transaction, size), options)
+    const { rate } = this.#limits
+    if (!rate && !this.hasTotal) return dispatcher.once<HeldTask[]>((transaction) => poll(transaction, size), options)
+    let holdsSlots = true
     let grant: TokenGrant = { taken: 0 }
     const tasks = await dispatcher.once<HeldTask[]>(async (transaction) => {
+      // This process may have been stopped for so long since it was given slots that others have them now.
+      holdsSlots = !this.hasTotal || (await repository.holdSlots(transaction, topic))
+      if (!holdsSlots) return []
+      if (!rate) return poll(transaction, size)
       grant = await repository.takeTokens(transaction, topic, size)
       if (grant.taken === 0) return []
       const polled = await poll(transaction, grant.taken)
       await repository.giveTokens(transaction, topic, grant.taken - polled.length)
       return polled
     })
-    this.#wait(grant, tasks.length < grant.taken)
+    if (!holdsSlots) this.#lose()
+    else if (rate) this.#wait(grant, tasks.length < grant.taken)
     return tasks
   }
 
@@ -158,6 +165,12 @@ export class SharedLimits<Transaction> {
     if (!isInVain) this.#patienceMs = askMs
     this.#askAtMs = askedMs + (slots < wanted ? this.#patienceMs : renewMs)
     if (isInVain) this.#patienceMs = Math.min(this.#patienceMs * 2, renewMs)
+  }
+
+  /** Notes that others have the slots, so that some are asked for at once. */
+  #lose(): void {
+    this.#slots = 0
+    this.#askAtMs = -Infinity
   }
 
   /**

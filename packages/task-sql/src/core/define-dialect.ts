@@ -30,7 +30,17 @@ export interface DialectParts extends Pick<Dialect, 'tables' | 'schema' | 'locks
 /** What most engines say alike. */
 type CommonExpressions = Pick<
   Expressions,
-  'instant' | 'plusMs' | 'epochMs' | 'json' | 'text' | 'true' | 'false' | 'withRecursive' | 'latest' | 'conditionColumn'
+  | 'instant'
+  | 'plusMs'
+  | 'epochMs'
+  | 'json'
+  | 'text'
+  | 'true'
+  | 'false'
+  | 'withRecursive'
+  | 'latest'
+  | 'shared'
+  | 'conditionColumn'
 >
 type CommonPaths = Pick<AccessPaths, 'byKey' | 'inTopic' | 'ready' | 'inOrder' | 'inReadyList' | 'identified' | 'attempts'>
 
@@ -79,6 +89,7 @@ const commonExpressions: CommonExpressions = {
   false: raw('0'),
   withRecursive: raw('with recursive'),
   latest: nothing,
+  shared: nothing,
   conditionColumn: 'condition',
 }
 

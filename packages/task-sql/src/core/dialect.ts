@@ -120,6 +120,8 @@ export interface Expressions {
   limit(count: Statement): Statement
   /** Ends a select that reads the rows as last committed, even if its transaction otherwise reads an older snapshot. Default: nothing. */
   readonly latest: Statement
+  /** Ends a select that keeps others from changing its rows until the transaction ends. Default: nothing, as for an engine with one writer. */
+  readonly shared: Statement
   /** The name of the column `condition` of a topic's row, quoted where it is a reserved word. Default: `condition`. */
   readonly conditionColumn: string
 }

@@ -1,12 +1,12 @@
 /**
  * How many tasks of a topic are active at a time, over all processes. Slots belong to owners, not to tasks: an owner takes a share and keeps it while it has
- * work, so neither a poll nor a completion writes anything for it.
+ * work, so neither a poll nor a completion writes anything for it; a poll only makes sure that they are still its own.
  */
 import { checkDuration, checkInteger, checkTopic, invalid } from '@taskstream/task-api'
 import type { SlotGrant, SlotWish } from '@taskstream/task-api'
 import { raw, sql } from '../core/statement.ts'
 import { toNumber } from '../core/task-row.ts'
-import type { Verb } from '../core/verb.ts'
+import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { lockLimit } from './lock-limit.ts'
 import { deadOwner } from './owners.ts'
@@ -79,26 +79,39 @@ function fairShare(total: number, shares: readonly Share[], owner: string): numb
   return 0
 }
 
+/**
+ * Whether this owner still has its slots of a topic. They stay its own until the transaction ends: `freeSlots` waits for it, and then sees what it has taken.
+ */
+export function* holdSlots({ dialect, owner }: Context, topic: string): Verb<boolean> {
+  checkTopic(topic)
+  const rows =
+    yield sql`select 1 as held from ${dialect.tables.slot} where topic = ${topic} and owner = ${owner} ${dialect.expr.shared}`
+  return rows.length > 0
+}
+
 /** Frees the slots of dead owners that hold no task any more. Rows that others have locked just now count as held. */
 export function* freeSlots(context: Context, olderThanMs: number): Verb<number> {
   checkDuration('olderThanMs', olderThanMs)
   const { dialect } = context
   const isDead = deadOwner(context, olderThanMs)
-  let freed = 0
   const { slot } = dialect.tables
   const dead = yield sql`select s.topic, s.owner from ${slot} s where ${isDead(raw('s.owner'))} order by s.topic, s.owner`
-  // mutants: equivalent condition:false, of no rows none are freed
-  if (dead.length === 0) return 0
-  const held = yield dialect.claims.claimedBy(isDead, Number.MAX_SAFE_INTEGER, 'read')
-  const keyOf = ({ topic, owner }: (typeof dead)[number]): string => JSON.stringify([topic, owner])
-  const holding = new Set(held.map(keyOf))
+  const locked: Row[] = []
   for (const row of dead) {
-    if (holding.has(keyOf(row))) continue
-    const owner = String(row['owner'])
-    // An owner that was silent may have come back since, and then takes slots by what it sees here.
-    freed += yield* dialect.writes.touched(
-      sql`delete from ${slot} where topic = ${String(row['topic'])} and owner = ${owner} and ${isDead(sql`${owner}`)}`,
-    )
+    // A poll of an owner that was silent may be under way, and an owner may have come back since.
+    const [topic, owner] = [String(row['topic']), String(row['owner'])]
+    const lock = sql`update ${slot} set slots = slots where topic = ${topic} and owner = ${owner} and ${isDead(sql`${owner}`)}`
+    if ((yield* dialect.writes.touched(lock)) > 0) locked.push(row)
   }
+  // mutants: equivalent condition:false, of no rows none are freed
+  if (locked.length === 0) return 0
+  const held = yield dialect.claims.claimedBy(isDead, Number.MAX_SAFE_INTEGER, 'read')
+  const keyOf = ({ topic, owner }: Row): string => JSON.stringify([topic, owner])
+  const holding = new Set(held.map(keyOf))
+  let freed = 0
+  for (const row of locked.filter((each) => !holding.has(keyOf(each))))
+    freed += yield* dialect.writes.touched(
+      sql`delete from ${slot} where topic = ${String(row['topic'])} and owner = ${String(row['owner'])}`,
+    )
   return freed
 }

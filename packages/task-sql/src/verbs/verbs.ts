@@ -37,7 +37,7 @@ import { promoteDue } from './promote-due.ts'
 import { repair } from './repair.ts'
 import { resolve, results } from './results.ts'
 import { settle } from './settle.ts'
-import { freeSlots, takeSlots } from './slots.ts'
+import { freeSlots, holdSlots, takeSlots } from './slots.ts'
 import { upcoming } from './upcoming.ts'
 import { why } from './why.ts'
 import { destroy, initialize, limitStatements, refresh, topics } from './topics.ts'
@@ -99,6 +99,7 @@ export const verbs: Verbs = {
   limit,
   limits,
   takeSlots,
+  holdSlots,
   freeSlots,
   takeTokens,
   giveTokens,

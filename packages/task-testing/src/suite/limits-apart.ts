@@ -143,6 +143,42 @@ export const limitsApart: Part = part('limits beside each other', (engine) => {
     expect([await slots(fixture.tasks, 4), await slots(fixture.tasks, 4, second)]).toEqual([2, 4])
   })
 
+  test('on all tasks at a time are kept by a poll that makes sure of its slots, and has none left once they were freed', async () => {
+    const silent = await fixture.owner('silent')
+    const holds = (): Promise<boolean> => fixture.commit<boolean>((transaction) => silent.holdSlots(transaction, fixture.topic))
+    await limit(fixture.topic, { total: 1 })
+    expect(await holds()).toBe(false)
+    await fixture.commit<SlotGrant>((transaction) => silent.takeSlots(transaction, fixture.topic, { held: 0, wanted: 1 }))
+    expect(await holds()).toBe(true)
+    clock.advance(60_000)
+    // Nobody has freed them yet.
+    expect(await holds()).toBe(true)
+    await fixture.commit<number>((transaction) => fixture.tasks.freeSlots(transaction, 10_000))
+    expect(await holds()).toBe(false)
+  })
+
+  testWhere(engine.writers > 1)(
+    'on all tasks at a time are not freed beside a poll that has made sure of its slots',
+    async () => {
+      const silent = await fixture.owner('silent')
+      await limit(fixture.topic, { total: 1 })
+      await fixture.push('a')
+      await fixture.commit<SlotGrant>((transaction) => silent.takeSlots(transaction, fixture.topic, { held: 0, wanted: 1 }))
+      clock.advance(60_000)
+      const session = await fixture.subject.session()
+      await session.begin()
+      expect(await silent.holdSlots(session.transaction, fixture.topic)).toBe(true)
+      const freeing = fixture.commit<number>((transaction) => fixture.tasks.freeSlots(transaction, 10_000))
+      expect(await silent.poll(session.transaction, fixture.topic, { size: 1 })).toHaveLength(1)
+      await session.commit()
+      await session.close()
+      await freeing
+      expect(await fixture.commit<SlotGrant>((tx) => fixture.tasks.takeSlots(tx, fixture.topic, { held: 0, wanted: 1 }))).toEqual(
+        { slots: 0 },
+      )
+    },
+  )
+
   test('are none where none were set: tokens and room are there for all', async () => {
     expect(await take(7)).toEqual({ taken: 7 })
     await give(7)
@@ -174,6 +210,7 @@ export const limitsApart: Part = part('limits beside each other', (engine) => {
       (transaction) => tasks.takeSlots(transaction, topic, { held: -1, wanted: 1 }),
       (transaction) => tasks.takeSlots(transaction, topic, { held: 0, wanted: 1_000_001 }),
       (transaction) => tasks.takeSlots(transaction, topic, { held: 1_000_001, wanted: 0 }),
+      (transaction) => tasks.holdSlots(transaction, ''),
       (transaction) => tasks.freeSlots(transaction, -1),
     ]
     for (const verb of bad)

@@ -79,6 +79,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
       conditionColumn: '`condition`',
       limit,
       latest: variant.latest,
+      shared: raw('lock in share mode'),
     },
     paths: {
       ...paths,

@@ -53,6 +53,8 @@ export function oracle(options: OracleOptions = {}): Dialect {
       find: () => findTables(schema === undefined ? raw(`sys_context('userenv', 'current_schema')`) : sql`upper(${schema})`),
     },
     expr: {
+      // There are no shared locks of rows.
+      shared: raw('for update'),
       now,
       text: (value) => value,
       jsonArray: (values) => sql`json_array(${values} null on null returning clob)`,

@@ -21,7 +21,6 @@ export const sqliteCoordination: CoordinationStatements = {
   ],
   now: raw(`strftime('%Y-%m-%d %H:%M:%f', 'now')`),
   textOf: (heartbeat) => heartbeat,
-  shared: nothing,
   alone: nothing,
   limitIdle: () => [],
 }

@@ -8,7 +8,7 @@ import { toNumber } from '../../core/task-row.ts'
 import type { Verb } from '../../core/verb.ts'
 import { statementsOf } from './members.ts'
 
-type Parts = Pick<Dialect, 'coordination' | 'writes'>
+type Parts = Pick<Dialect, 'coordination' | 'expr' | 'writes'>
 
 /** The columns of the row, which may be null in a table that another program has made. */
 const holder = raw(`coalesce(t.task_id, '')`)
@@ -70,8 +70,8 @@ function isSilent(dialect: Parts, groupId: string, { taskId, heartbeat }: Follow
 }
 
 export function* holds(dialect: Parts, { groupId, taskId }: GroupMember, term: number): Verb<boolean> {
-  const { tokenHolder, shared } = statementsOf(dialect)
+  const { tokenHolder } = statementsOf(dialect)
   const rows = yield sql`
-    select t.term from ${tokenHolder} t where t.group_id = ${groupId} and t.task_id = ${taskId} and t.term = ${term} ${shared}`
+    select t.term from ${tokenHolder} t where t.group_id = ${groupId} and t.task_id = ${taskId} and t.term = ${term} ${dialect.expr.shared}`
   return rows.length > 0
 }
