@@ -176,7 +176,8 @@ function working(verb: AddVerb, { held, known }: VerbsWorld): void {
   verb('takeSlots', fc.tuple(topic, fc.record({ held: fc.nat(1_000_000), wanted: fc.nat(1_000_000) })), (given) => given)
   verb('takeTokens', fc.tuple(topic, fc.nat(1_000_000)), (given) => given)
   verb('giveTokens', fc.tuple(topic, fc.nat(1_000_000)), (given) => given)
-  ;(verb('holdSlots', fc.tuple(topic), (given) => given), verb('freeSlots', fc.tuple(durations), (given) => given))
+  verb('holdSlots', fc.tuple(topic), (given) => given)
+  verb('freeSlots', fc.tuple(durations), (given) => given)
   verb(
     'depend',
     fc.tuple(
