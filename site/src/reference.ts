@@ -140,13 +140,16 @@ async function generate(folder: string): Promise<void> {
     module.name = entry.name
     gatherReferences(project, module, entry.description)
   }
-  for (const reflection of Object.values(project.reflections))
+  for (const reflection of Object.values(project.reflections)) {
+    // A parameter that is taken apart at once has no name of its own.
+    if (reflection.name === '__namedParameters') reflection.name = 'options'
     if (reflection.isDeclaration() || reflection.isSignature()) {
       // A table would have a column for where a member was declared first, which fills pages and helps nobody who uses it.
       delete reflection.inheritedFrom
       delete reflection.implementationOf
       delete reflection.overwrites
     }
+  }
   // Sources were needed to know the modules. The repository has no address that a link to a source could lead to.
   app.options.setValue('disableSources', true)
   await app.generateOutputs(project)

@@ -46,10 +46,11 @@ async function run(
 ): Promise<void> {
   const folder = await makeFolder(page)
   try {
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-    writeFileSync(join(folder, 'app.ts'), code)
+    const file = /^Save .* as `(app\.m?ts)`/m.exec(page)?.[1] ?? ''
+    writeFileSync(join(folder, 'package.json'), page.includes('npm pkg set type=module') ? '{ "type": "module" }' : '{}')
+    writeFileSync(join(folder, file), code)
     for (let round = 0; round < 2; round++) {
-      const child = spawn(process.execPath, ['--no-warnings', '--conditions=@taskstream/source', 'app.ts'], {
+      const child = spawn(process.execPath, ['--conditions=@taskstream/source', '--disable-warning=ExperimentalWarning', file], {
         cwd: folder,
         env: { ...process.env, ...env },
       })
