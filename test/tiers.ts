@@ -136,7 +136,7 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
   quick: () => ({
     unit: {
       include: [unit],
-      exclude: [...slow, 'jobs-property', 'calendar-property'].map((name) => `test/unit/${name}.test.ts`),
+      exclude: [...slow, 'jobs-property', 'calendar-property', 'document-code'].map((name) => `test/unit/${name}.test.ts`),
     },
     'sqlite-memory': { include: ['test/{conformance,properties,e2e}/*.test.ts'], exclude: excludedFrom('sqlite-memory') },
   }),
