@@ -847,10 +847,7 @@ from (select t.sequence, t.attempt
   where t.topic = :1 and t.fingerprint = :2
   order by t.ended desc
   fetch first 500 rows only) g
-where exists (select 1
-  from task k
-  where k.topic = :3 and k.sequence = g.sequence and k.attempt = g.attempt
-  and k.state in (3, 2))
+where (select 1 from task t where t.topic = :3 and t.sequence = g.sequence and t.attempt = g.attempt and t.state in (3, 2)) = 1
 
 -- errors
 --   text, number

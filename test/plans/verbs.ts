@@ -128,6 +128,17 @@ export const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[]
     { postgres: 10, mariadb: 2 },
     (tasks, transaction) => tasks.page(transaction, 'plain', { after: 399_999, size: 1 }),
   ],
+  // What a page of the console looks through for tasks that meet a filter.
+  [
+    'page, of one state, among some sequences',
+    { postgres: 1_100, mariadb: 1_100 },
+    (tasks, transaction) => tasks.page(transaction, 'plain', { states: ['failed'], before: 400_000, from: 399_000, size: 50 }),
+  ],
+  [
+    'page, of one state, among some sequences, forward',
+    { postgres: 1_100, mariadb: 1_100 },
+    (tasks, transaction) => tasks.page(transaction, 'plain', { states: ['failed'], after: 399_000, to: 400_000, size: 50 }),
+  ],
   [
     'endings',
     { postgres: 400, mariadb: 400 },

@@ -42,7 +42,10 @@ type CommonExpressions = Pick<
   | 'shared'
   | 'conditionColumn'
 >
-type CommonPaths = Pick<AccessPaths, 'byKey' | 'inTopic' | 'ready' | 'inOrder' | 'inReadyList' | 'identified' | 'attempts'>
+type CommonPaths = Pick<
+  AccessPaths,
+  'byKey' | 'inTopic' | 'ready' | 'inOrder' | 'inReadyList' | 'identified' | 'attempts' | 'attemptsOf' | 'orderByEnd' | 'byDue'
+>
 
 type Optional<Type, Names extends keyof Type> = Omit<Type, Names> & Partial<Pick<Type, Names>>
 
@@ -103,6 +106,13 @@ function commonPaths({ tables }: Pick<Dialect, 'tables'>): CommonPaths {
     inReadyList: () => sql`${tables.task} t`,
     identified: (name) => sql`${tables.task} ${raw(name)}`,
     attempts: (_by, name = 't') => sql`${tables.attempt} ${raw(name)}`,
+    attemptsOf: ({ topic, fingerprint, since }) =>
+      sql`t.topic = ${topic}${fingerprint === undefined ? nothing : sql` and t.fingerprint = ${fingerprint}`}${since === undefined ? nothing : sql` and t.ended >= ${since}`}`,
+    orderByEnd: (_by, direction) => raw(`t.ended ${direction}`),
+    byDue: (topic, which) =>
+      sql`${tables.task} t
+     where t.topic = ${topic} and t.due is not null and ${which}
+     order by t.topic, t.due`,
   }
 }
 

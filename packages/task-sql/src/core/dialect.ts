@@ -148,6 +148,12 @@ export interface AccessPaths {
   identified(name: string): Statement
   /** The table of attempts `t`, to be read by topic and the instant of the end, or by topic, fingerprint and that instant. */
   attempts(by: 'ended' | 'fingerprint', name?: string): Statement
+  /** A condition for the attempts `t` of a topic, of one kind of error, or since an instant. With `orderByEnd` an index is read in its order. */
+  attemptsOf(of: { readonly topic: string; readonly fingerprint?: string; readonly since?: Statement | undefined }): Statement
+  /** The columns by which the attempts of one topic, or of one kind of error in it, are ordered by the instant of their end. */
+  orderByEnd(by: 'ended' | 'fingerprint', direction: '' | 'desc'): Statement
+  /** The tasks `t` of a topic that have a due time and meet a condition, to follow `from`: the first one first, as an index is read. */
+  byDue(topic: string, which: Statement): Statement
   /** True if a column has one of these values. Each value is looked up in an index. */
   among(column: Statement, values: readonly number[]): Statement
   /** A value by which rows are ordered as their keys stand in a list. */

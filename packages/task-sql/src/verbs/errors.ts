@@ -3,7 +3,7 @@ import { checkDuration, checkInteger, checkNames, checkTopic, verbOptions } from
 import type { ErrorGroup, ErrorsOptions } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
 import { outcomes, states } from '../core/states.ts'
-import { nothing, raw, sql } from '../core/statement.ts'
+import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import { toInstant, toNumber } from '../core/task-row.ts'
 import type { Row, Verb } from '../core/verb.ts'
@@ -48,14 +48,13 @@ function* failingTopics(dialect: Dialect, since: Statement | undefined): Verb<re
 }
 
 function* errorsOf(dialect: Dialect, topic: string, since: Statement | undefined, limit: number): Verb<readonly ErrorGroup[]> {
-  const within = since === undefined ? nothing : sql` and t.ended >= ${since}`
   const ended = dialect.expr.epochMs(raw('max(g.ended)'))
   const rows = yield sql`
     select g.fingerprint, g.release_name, count(*) as count, ${ended} as last_ended
       from (select t.fingerprint, t.release_name, t.ended, t.outcome
               from ${dialect.paths.attempts('ended')}
-             where t.topic = ${topic}${within}
-             order by t.ended desc
+             where ${dialect.paths.attemptsOf({ topic, since })}
+             order by ${dialect.paths.orderByEnd('ended', 'desc')}
              ${dialect.expr.limit(sql`${limit}`)}) g
      where g.fingerprint is not null and g.outcome <> ${outcomes.suspended}
      group by g.fingerprint, g.release_name`
@@ -96,29 +95,27 @@ function releasesOf(parts: readonly Row[]): string[] {
 
 /** The first attempt of a kind, or the last one. */
 function* endOf(dialect: Dialect, topic: string, fingerprint: string, direction: '' | 'desc'): Verb<Row | undefined> {
-  const by = raw(direction)
   const [row] = yield sql`
     select t.sequence, t.error, t.release_name, ${dialect.expr.epochMs(raw('t.ended'))} as ended
       from ${dialect.paths.attempts('fingerprint')}
-     where t.topic = ${topic} and t.fingerprint = ${fingerprint} and ${failed}
-     order by t.ended ${by}
+     where ${dialect.paths.attemptsOf({ topic, fingerprint })} and ${failed}
+     order by ${dialect.paths.orderByEnd('fingerprint', direction)}
      ${dialect.expr.limit(raw('1'))}`
   return row
 }
 
 /** How many tasks are failed or expired since an attempt of this kind. */
 function* openOf(dialect: Dialect, topic: string, fingerprint: string): Verb<number> {
-  const { task } = dialect.tables
+  const { paths, tables, expr } = dialect
+  // As a value of each row, not as a join: no statistics then make the database read all tasks.
+  const isOpen = sql`(select 1 from ${tables.task} t where ${paths.byKey(sql`${topic}`, raw('g.sequence'))} and t.attempt = g.attempt and t.state in (${states.failed}, ${states.expired}))`
   const [row] = yield sql`
     select count(*) as open
       from (select t.sequence, t.attempt
-              from ${dialect.paths.attempts('fingerprint')}
-             where t.topic = ${topic} and t.fingerprint = ${fingerprint}
-             order by t.ended desc
-             ${dialect.expr.limit(raw(String(mostOpen)))}) g
-     where exists (select 1
-                     from ${task} k
-                    where k.topic = ${topic} and k.sequence = g.sequence and k.attempt = g.attempt
-                      and k.state in (${states.failed}, ${states.expired}))`
+              from ${paths.attempts('fingerprint')}
+             where ${paths.attemptsOf({ topic, fingerprint })}
+             order by ${paths.orderByEnd('fingerprint', 'desc')}
+             ${expr.limit(raw(String(mostOpen)))}) g
+     where ${isOpen} = 1`
   return toNumber(row!['open'])
 }

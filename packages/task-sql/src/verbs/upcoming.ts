@@ -18,7 +18,7 @@ export function* upcoming(context: Context, topic: string, options: UpcomingOpti
   checkInteger('limit', limit, 1, 1_000)
   const place = yield* lookAt(context, topic)
   const { dialect } = context
-  const { expr, tables } = dialect
+  const { expr, paths } = dialect
   const first = yield firstReady(context, place, limit)
   const order = new Map(first.map(({ sequence }, index) => [toNumber(sequence), index]))
   const rows =
@@ -26,12 +26,10 @@ export function* upcoming(context: Context, topic: string, options: UpcomingOpti
       ? []
       : yield sql`
         select t.sequence, t.identifier, t.priority, ${expr.epochMs(raw('t.created'))} as created
-          from ${dialect.paths.byKeys(topic, [...order.keys()])} and t.state = ${states.ready}`
+          from ${paths.byKeys(topic, [...order.keys()])} and t.state = ${states.ready}`
   const due = yield sql`
     select t.sequence, t.identifier, t.tries, ${expr.epochMs(raw('t.due'))} as due
-      from ${tables.task} t
-     where t.topic = ${topic} and t.due is not null and t.due < ${blockedUntil(expr)} and t.state = ${states.suspended}
-     order by t.topic, t.due
+      from ${paths.byDue(topic, sql`t.due < ${blockedUntil(expr)} and t.state = ${states.suspended}`)}
      ${expr.limit(sql`${limit}`)}`
   return {
     topic,

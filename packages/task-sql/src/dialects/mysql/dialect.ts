@@ -90,6 +90,8 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
       inReadyList: (order) => sql`${tables.task} t force index (${raw(order === 'priority' ? 'task_ranked' : 'task_listed')})`,
       // The index is named, because MariaDB would otherwise read the whole topic by the primary key for each identifier.
       attempts: (by, name = 't') => sql`${tables.attempt} ${raw(name)} force index (${raw(`task_attempt_${by}`)})`,
+      byDue: (topic, which) =>
+        sql`${tables.task} t force index (task_due) where t.topic = ${topic} and t.due is not null and ${which} order by t.due`,
       identified: (name) => sql`${tables.task} ${raw(name)} force index (task_identifier)`,
       among: (column, values) => sql`${column} in (select w.wanted from ${keysOf(values)})`,
       placeOf: (column, values) => sql`find_in_set(${column}, ${values.join(',')})`,

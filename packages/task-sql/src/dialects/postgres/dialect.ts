@@ -24,6 +24,7 @@ import { postgresExamination } from './examination/examination.ts'
 import { postgresClaim } from './claim.ts'
 import { lockedBy, lockedHere } from './row-locks.ts'
 import { planSize } from './plan-size.ts'
+import { inOrder } from './in-order.ts'
 import { inTopic, ready } from './topic.ts'
 import { orderByTopic, writesReturning } from '../shared/writes-returning.ts'
 import type { HeldRows } from '../shared/writes-returning.ts'
@@ -124,6 +125,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
         sql`${tables.task} t where t.topic = ${topic} and t.stage is not null and ${among(raw('t.identifier'), identifiers)}`,
       inTopic: (topic, after, before) => inTopic(tables, topic, after, before),
       orderBy: orderByTopic,
+      ...inOrder(tables),
       ready,
       among,
       placeOf: (column, values) => sql`pg_catalog.array_position(${arrayLiteral(values)}::int8[], ${column})`,
