@@ -17,8 +17,10 @@ import { routes } from './api/routes.ts'
 import { isAccess, may } from './core/access.ts'
 import type { Access, Role } from './core/access.ts'
 import { unknownTopic } from './core/context.ts'
-import type { AnyTransaction, Context } from './core/context.ts'
+import type { AnyTransaction } from './core/context.ts'
+import { preferencesIn } from './core/preferences.ts'
 import { answerOf, Problem, problemOf } from './core/problem.ts'
+import { readWithin } from './core/read.ts'
 import { Snapshot } from './core/snapshot.ts'
 import type { TaskConsoleOptions } from './options.ts'
 import { assets } from './pages/assets.ts'
@@ -56,11 +58,7 @@ export function taskConsole<Transaction>(options: TaskConsoleOptions<Transaction
   const tasks = options.repository as unknown as SqlTaskRepository<AnyTransaction, Execution>
   const transactions = options.transactions as TransactionSource<AnyTransaction>
   const reading = (options.reading ?? options.transactions) as TransactionSource<AnyTransaction>
-  const read: Context['read'] = (work) =>
-    reading(async (transaction) => {
-      await tasks.limitStatements(transaction, mostMs)
-      return work(transaction)
-    })
+  const read = readWithin(tasks, reading, mostMs)
   const base: Omit<Asked, 'access'> = {
     tasks,
     transactions: reading,

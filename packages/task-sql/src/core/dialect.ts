@@ -300,6 +300,11 @@ export interface SessionStatements {
   /** Limits the time of each further statement in the transaction. Empty if the server has no such limit for a transaction. */
   limitStatements(timeoutMs: number): readonly Statement[]
   /**
+   * Limits the time of each further statement of the session, and ends that, for a server that has no limit for a transaction: its sessions outlive
+   * transactions. Absent where a transaction has one, or where there is none at all.
+   */
+  limitSession?(timeoutMs: number): { readonly begin: readonly Statement[]; readonly end: readonly Statement[] }
+  /**
    * Called at every start and expiry, and before a topic is reported as unknown. Absent if the database hides no rows.
    *
    * @throws TaskError PERMISSION_DENIED if the database hides rows of the tables from this user, whose polls would never see those tasks

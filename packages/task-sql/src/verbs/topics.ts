@@ -2,6 +2,7 @@ import { checkInteger, checkNames, checkTopic, invalid, pollConditions, pollOrde
 import type { TopicOptions } from '@taskstream/task-api'
 import { checkSchema } from './migrate.ts'
 import { blockingClasses } from '../core/states.ts'
+import type { Dialect } from '../core/dialect.ts'
 import { sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { topicNotKeyed, topicUnknown } from '../core/verb-context.ts'
@@ -72,6 +73,16 @@ export function* refresh({ dialect }: Context): Verb<void> {
 export function* limitStatements({ dialect }: Context, timeoutMs: number): Verb<void> {
   checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)
   for (const statement of dialect.session.limitStatements(timeoutMs)) yield statement
+}
+
+/** Limits the time of each further statement of the session, where the server cannot limit those of a transaction. `endLimit` has to follow, whatever happens. */
+export function* beginLimit({ session }: Dialect, timeoutMs: number): Verb<void> {
+  checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)
+  for (const statement of session.limitSession?.(timeoutMs).begin ?? []) yield statement
+}
+
+export function* endLimit({ session }: Dialect): Verb<void> {
+  for (const statement of session.limitSession?.(1).end ?? []) yield statement
 }
 
 /** For a verb that has found no tasks: an empty topic is no error, but an unknown one is. @throws TaskError TOPIC_UNKNOWN */

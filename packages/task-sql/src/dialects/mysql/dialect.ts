@@ -158,6 +158,16 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
       open: (topic, keyed) => (keyed ? openStripes(tables, topic) : []),
       close: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
     },
+    session: {
+      limitSession: (timeoutMs) => ({
+        begin: [
+          raw(`set @taskstream_statement_time = @@session.${variant.timeSetting}`),
+          // Somebody's own limit stays.
+          sql`set session ${raw(variant.timeSetting)} = if(@taskstream_statement_time = 0, ${raw(variant.timeOf(timeoutMs))}, @taskstream_statement_time)`,
+        ],
+        end: [raw(`set session ${variant.timeSetting} = @taskstream_statement_time`)],
+      }),
+    },
     examination: mysqlExamination(tables, schema, variant),
     coordination: mysqlCoordination(tableIn(database), schema, variant),
     // `refresh` does nothing: it would end the caller's transaction, and InnoDB renews statistics by itself.

@@ -33,6 +33,10 @@ export interface MysqlVariant {
   /** Makes `locks.check` of a dialect; absent if the check is not needed. */
   readonly locksChecked?: () => () => Verb<void>
   advanceSequence(tables: MysqlTables): Verb<Repair['sequence']>
+  /** The variable of a session that says how long a statement may take: on MySQL one that only reads. 0: as long as it likes. */
+  readonly timeSetting: string
+  /** The value of that variable. */
+  timeOf(ms: number): string
   /** The variable of a session that says for how many seconds its transaction may idle. */
   readonly idleSetting: string
   readonly examination: MysqlExaminationVariant
@@ -67,6 +71,8 @@ export const mariadbVariant: MysqlVariant = {
   },
   locksChecked: checkGalera,
   advanceSequence: advanceMariadbSequence,
+  timeSetting: 'max_statement_time',
+  timeOf: (ms) => String(ms / 1_000),
   idleSetting: 'idle_transaction_timeout',
   examination: mariadbExamination,
 }
@@ -119,6 +125,8 @@ export const mysqlVariant: MysqlVariant = {
   advanceSequence: function* () {
     return 'ahead'
   },
+  timeSetting: 'max_execution_time',
+  timeOf: String,
   // MySQL ends any connection that idles, whether a transaction is open or not.
   idleSetting: 'wait_timeout',
   examination: mysqlExamination,
