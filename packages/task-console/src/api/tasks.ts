@@ -10,6 +10,7 @@ import { maskMessage, maskText } from '../core/mask.ts'
 import type { Shown } from '../core/mask.ts'
 import { Problem } from '../core/problem.ts'
 import type { Asked } from './route.ts'
+import { seek } from './seek.ts'
 
 export type TaskAnswer = Omit<TaskInfo, 'state' | 'descent' | 'blocked' | 'input' | 'output' | 'headers'> & {
   readonly state: FilterState
@@ -41,9 +42,6 @@ export interface TasksAnswer {
   readonly bounded: Bounded
 }
 
-/** No index answers every filter in the order of sequences, so one question looks for tasks among so many sequences. */
-const mostSought = 20_000
-
 export interface TasksAsked {
   readonly topic: string
   readonly state?: readonly FilterState[] | undefined
@@ -62,47 +60,29 @@ export async function readTasks(asked: Asked, given: TasksAsked): Promise<TasksA
   if (after !== undefined && given.before !== undefined)
     throw new Problem('ARGUMENT_INVALID', 400, 'Either after or before can be given, not both.', { argument: 'after' })
   return asked.read(async (transaction) => {
-    const { tasks } = asked
     const filter: PageOptions = {
       ...(state && { states: state }),
       ...(identifier !== undefined && { identifier }),
       ...(reference !== undefined && { reference }),
       ...(reason !== undefined && { reason }),
     }
-    const start = given.before ?? Number.MAX_SAFE_INTEGER
-    const isWhole = Object.keys(filter).length === 0
-    const bound = isWhole ? undefined : await boundOf(asked, transaction, topic, start, after)
-    const found: readonly TaskInfo[] = await tasks.page(transaction, topic, {
-      ...filter,
-      ...bound,
-      ...(after === undefined ? { before: start } : { after }),
-      size: size + 1,
-    })
+    const {
+      tasks: found,
+      edge,
+      sought,
+    } = await seek(asked, transaction, topic, { filter, size: size + 1, after, before: given.before })
     const page = found.slice(0, size)
     const hasMore = found.length > size
-    const edge = after === undefined ? bound?.from : bound?.to
     const next = hasMore ? page.at(-1)?.sequence : edge
     return {
       tasks: page.map(toTask),
-      ...(next !== undefined && next > 0 && { next }),
+      ...(next !== undefined && { next }),
       bounded: {
-        by: bound ? `${mostSought.toLocaleString('en')} sequences` : `${size} tasks`,
-        reached: hasMore || (edge ?? 0) > 0,
+        by: sought === undefined ? `${size} tasks` : `${sought.toLocaleString('en')} sequences`,
+        reached: next !== undefined,
       },
     }
   })
-}
-
-async function boundOf(
-  { tasks }: Asked,
-  transaction: AnyTransaction,
-  topic: string,
-  before: number,
-  after: number | undefined,
-): Promise<{ readonly from?: number; readonly to?: number }> {
-  if (after !== undefined) return { to: Math.min(Number.MAX_SAFE_INTEGER, after + mostSought) }
-  const [latest]: readonly TaskInfo[] = await tasks.page(transaction, topic, { before, size: 1 })
-  return { from: Math.max(0, (latest?.sequence ?? 0) - mostSought) }
 }
 
 /** Reads how a task is named. @throws Problem */

@@ -132,7 +132,7 @@ export async function topicPage(asked: Asked, given: Given, { root }: Surroundin
       ${first ?? ''}
       <h2>Tasks</h2>
       ${filterForm(parameters)} ${deedsOf(asked, parameters, root)}
-      ${tasksTable(page, root, `No task matches. ${page.next === undefined ? '' : 'There are older ones to look through.'}`)}
+      ${tasksTable(page, root, page.next === undefined ? 'No task matches.' : `None of the latest ${page.bounded.by} matches. There are older ones to look through.`)}
       ${page.next === undefined ? '' : html`<p>${link(root, `${path}?${olderQuery(given, page.next)}`, 'Older tasks')} <span class="note">(${page.bounded.by} at a time)</span></p>`}`,
   }
 }
