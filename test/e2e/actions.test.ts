@@ -7,6 +7,7 @@ import {
   destroyTopic,
   limitTopic,
   preview,
+  push,
   runTimer,
   switchTimers,
   switchTopic,
@@ -182,6 +183,22 @@ describe.skipIf(!canRun)('actions of an operator', () => {
         before.map(({ descent: _descent, ...task }) => task),
       )
     }
+  })
+
+  test('push tasks, and take back those that no node has taken', async () => {
+    await fixture.nextTopic()
+    const { topic } = fixture
+    const seen = await push(operator(), topic, many(3), true)
+    expect(seen).toMatchObject({ tasks: [{ identifier: 'i0', outcome: 'created' }, {}, {}] })
+    expect([seen.id, await fixture.states()]).toEqual([undefined, {}])
+    const { id, tasks } = await push(operator(), topic, [...many(3), { identifier: 'late', delayMs: 3_600_000 }])
+    const [taken] = await fixture.poll(1)
+    await act(operator(), { action: 'cancel', topic, named: [tasks[1]!.sequence] }, { asOf: new Date() })
+    expect(await undo(operator(), id!, { dryRun: true })).toMatchObject({ undone: 2, taken: 1, changed: 1 })
+    expect(await undo(operator(), id!)).toMatchObject({ action: 'push', undone: 2, taken: 1, changed: 1 })
+    expect(await fixture.states()).toEqual({ active: 1, filtered: 3 })
+    expect(await codeOf(() => undo(operator(), id!))).toBe('ACTION_UNDONE')
+    await fixture.complete([taken!])
   })
 
   test('say so where a task had succeeded, whose result is gone', async () => {

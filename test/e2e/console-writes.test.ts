@@ -112,6 +112,9 @@ describe.skipIf(!canRun)('actions by the API', () => {
     expect(await act('POST', `${path()}/tasks/${task!.sequence}/redrive`, { dryRun: true })).toMatchObject({ count: 1 })
     expect(await act('POST', `${path()}/tasks/id:t0/redrive`)).toMatchObject({ count: 1 })
     const [delayed] = await fixture.push({ identifier: 'late', delayMs: 3_600_000 })
+    const later = { schedule: { delayMs: 7_200_000, priority: 4 } }
+    expect(await act('POST', `${path()}/tasks/${delayed!.sequence}/reschedule`, later)).toMatchObject({ count: 1 })
+    expect(await fixture.page()).toMatchObject([{}, { priority: 4 }])
     expect(await act('POST', `${path()}/tasks/${delayed!.sequence}/run-now`)).toMatchObject({ count: 1 })
     expect(await fixture.states()).toEqual({ ready: 2 })
     expect(await act('POST', `${path()}/tasks/${delayed!.sequence}/cancel`, { note: 'not wanted' })).toMatchObject({ count: 1 })
@@ -120,6 +123,12 @@ describe.skipIf(!canRun)('actions by the API', () => {
 
   test('cancel, run and purge many', async () => {
     await fixture.push(...['a', 'b', 'c'].map((identifier) => ({ identifier, delayMs: 3_600_000 })))
+    const schedule = { due: new Date(Date.now() + 60_000).toISOString() }
+    const later = await act('POST', `${path()}/reschedule`, { schedule, dryRun: true })
+    expect(later).toMatchObject({ count: 3, states: { delayed: 3 } })
+    const moved = await act('POST', `${path()}/reschedule`, { schedule, asOf: later.asOf, limit: later.count })
+    expect((await fixture.page()).map(({ due }) => due?.toISOString())).toEqual(Array.from({ length: 3 }, () => schedule.due))
+    expect(await act('POST', `audit/${moved.audit}/undo`)).toMatchObject({ undone: 3 })
     const soon = await act('POST', `${path()}/run-now`, { dryRun: true })
     expect(await act('POST', `${path()}/run-now`, { asOf: soon.asOf })).toMatchObject({ count: 3 })
     const unwanted = await act('POST', `${path()}/cancel`, { filter: { identifier: 'a' }, dryRun: true })
@@ -152,8 +161,14 @@ describe.skipIf(!canRun)('actions by the API', () => {
     expect(await act('POST', 'topics', { topic })).toMatchObject({ changed: false })
     const push = { tasks: [{ identifier: 'a', input: '{}', priority: 3 }] }
     const key = { 'idempotency-key': 'order-1' }
-    expect(await act('POST', `topics/${topic}/tasks`, push, key)).toMatchObject({ tasks: [{ outcome: 'created' }] })
-    expect(await act('POST', `topics/${topic}/tasks`, push, key)).toMatchObject({ tasks: [{ outcome: 'duplicate' }] })
+    const seen = await act('POST', `topics/${topic}/tasks`, { ...push, dryRun: true }, key)
+    expect(seen).toEqual({ dryRun: true, tasks: [{ topic, identifier: 'a', outcome: 'created' }] })
+    const pushed = await act('POST', `topics/${topic}/tasks`, push, key)
+    expect(pushed).toMatchObject({ tasks: [{ outcome: 'created' }] })
+    const again = await act('POST', `topics/${topic}/tasks`, push, key)
+    expect(again).toMatchObject({ tasks: [{ outcome: 'duplicate' }] })
+    expect(again).not.toHaveProperty('audit')
+    expect(await act('POST', `audit/${pushed.audit}/undo`)).toMatchObject({ undone: 1, taken: 0 })
     const wrong = await visitor.send(visitor.as('admin'), 'DELETE', `topics/${topic}`, { confirm: 'another' })
     expect(wrong).toMatchObject({ status: 400, answer: { data: { argument: 'confirm' } } })
     expect(await act('DELETE', `topics/${topic}`, { confirm: topic })).toMatchObject({ changed: true })
@@ -205,6 +220,8 @@ describe.skipIf(!canRun)('actions by the API', () => {
       ['PATCH', path(), { active: false }],
       ['DELETE', path(), { confirm: fixture.topic }],
       ['POST', `${path()}/tasks`, { tasks: [{ identifier: 'a' }] }],
+      ['POST', `${path()}/tasks`, { tasks: [{ identifier: 'a' }], dryRun: true }],
+      ['POST', `${path()}/reschedule`, { schedule: { delayMs: 0 }, dryRun: true }],
       ['POST', 'topics', { topic: 'new' }],
       ['POST', 'nodes/any/quiet', {}],
     ] as const)
@@ -227,6 +244,11 @@ describe.skipIf(!canRun)('actions by the API', () => {
       [`${path()}/redrive`, 'null', {}, 400],
       [`${path()}/redrive`, { dryRun: true }, { 'content-type': 'text/plain' }, 400],
       [`${path()}/redrive`, { note: 'x'.repeat(600_000) }, {}, 413],
+      [`${path()}/reschedule`, { dryRun: true }, {}, 400],
+      [`${path()}/reschedule`, { schedule: {}, dryRun: true }, {}, 400],
+      [`${path()}/reschedule`, { schedule: { delayMs: -1 }, dryRun: true }, {}, 400],
+      [`${path()}/reschedule`, { schedule: { priority: 40_000 }, dryRun: true }, {}, 400],
+      [`${path()}/redrive`, { schedule: { delayMs: 1 }, dryRun: true }, {}, 400],
       [`${path()}/tasks`, { tasks: [] }, {}, 400],
       [`${path()}/tasks`, { tasks: Array.from({ length: 1_001 }, () => ({ identifier: 'a' })) }, {}, 400],
       [`${path()}/tasks`, { tasks: [{ identifier: 'a\0' }] }, {}, 400],

@@ -1,5 +1,5 @@
 /** What is done to tasks: seen first, done in portions, kept in the audit. */
-import type { FilterState, TaskFilter, TaskReason } from '@taskstream/task-api'
+import type { FilterState, Rescheduling, TaskFilter, TaskReason } from '@taskstream/task-api'
 import { act, preview } from '@taskstream/task-operations'
 import type { ActionCursor, ActionRequest, Chosen, Operator } from '@taskstream/task-operations'
 import { checkSeen } from '../core/context.ts'
@@ -8,7 +8,7 @@ import type { Asked } from './route.ts'
 import { readTask } from './tasks.ts'
 
 /** What is done to tasks. The words are those of commands and paths. */
-export type Deed = 'redrive' | 'cancel' | 'run-now' | 'purge'
+export type Deed = 'redrive' | 'cancel' | 'run-now' | 'reschedule' | 'purge'
 
 export interface DeedAsked {
   readonly topic: string
@@ -21,6 +21,8 @@ export interface DeedAsked {
     readonly from?: number | undefined
     readonly to?: number | undefined
   }
+  /** What a rescheduling changes. */
+  readonly schedule?: Rescheduling | undefined
   readonly fingerprint?: string | undefined
   /** Only the newest so many. */
   readonly try?: number | undefined
@@ -131,7 +133,7 @@ export async function doToTask(
   return doDeed(asked, { ...rest, sequence })
 }
 
-function requestOf({ topic, deed, filter = {}, fingerprint, sequence, ...given }: DeedAsked): ActionRequest {
+function requestOf({ topic, deed, filter = {}, schedule = {}, fingerprint, sequence, ...given }: DeedAsked): ActionRequest {
   const there = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as TaskFilter
   const chosen: Chosen & { readonly topic: string } = {
     topic,
@@ -139,5 +141,16 @@ function requestOf({ topic, deed, filter = {}, fingerprint, sequence, ...given }
     ...(fingerprint !== undefined && { fingerprint }),
     ...(given.try !== undefined && { try: given.try }),
   }
-  return deed === 'run-now' ? { ...chosen, action: 'reschedule', to: { delayMs: 0 } } : { ...chosen, action: deed }
+  if (deed !== 'run-now' && deed !== 'reschedule') return { ...chosen, action: deed }
+  const to = deed === 'run-now' ? { delayMs: 0 } : schedule
+  if (Object.values(to).every((value) => value === undefined))
+    throw new Problem(
+      'ARGUMENT_INVALID',
+      400,
+      'Say what is to change: when the tasks are due, their deadline or their priority.',
+      {
+        argument: 'schedule',
+      },
+    )
+  return { ...chosen, action: 'reschedule', to }
 }

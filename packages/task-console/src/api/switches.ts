@@ -1,6 +1,6 @@
 /** What is done to topics, processes and timers as a whole, and what undoes it. */
 import { isTaskError } from '@taskstream/task-api'
-import type { PushedTask, RecordedAction, StoredTimer, TaskCreation, TopicOptions } from '@taskstream/task-api'
+import type { RecordedAction, StoredTimer, TopicOptions } from '@taskstream/task-api'
 import {
   createTopic as makeTopic,
   destroyTopic,
@@ -43,28 +43,6 @@ export async function removeTopic(asked: Asked, topic: string, confirm: string):
       argument: 'confirm',
     })
   return toAnswer(await destroyTopic(operatorOf(asked), topic))
-}
-
-export async function pushTasks(
-  asked: Asked,
-  topic: string,
-  creations: readonly TaskCreation[],
-): Promise<{ readonly tasks: readonly PushedTask[]; readonly audit: string }> {
-  checkSeen(asked, topic)
-  const { writing, tasks, access, via } = asked
-  return writing(async (transaction) => {
-    const pushed: readonly PushedTask[] = await tasks.push(transaction, topic, creations)
-    const sequences = pushed.map(({ sequence }) => [sequence, sequence] as const)
-    const audit: string = await tasks.record(transaction, {
-      action: 'push',
-      topic,
-      count: pushed.length,
-      sequences: sequences.slice(0, 100),
-      actor: access.name,
-      via,
-    })
-    return { tasks: pushed, audit }
-  })
 }
 
 /** A process handles tasks of all its topics. */

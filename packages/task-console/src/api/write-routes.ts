@@ -1,14 +1,15 @@
 /** The routes that change something, in the table of routes. */
 import { filterStates, pollConditions, pollOrders, taskLimits, taskReasons } from '@taskstream/task-api'
-import type { TaskCreation } from '@taskstream/task-api'
+import type { Rescheduling, TaskCreation } from '@taskstream/task-api'
 import type { ActionCursor } from '@taskstream/task-operations'
 import * as z from 'zod'
 import { checkWritable, doDeed, doToTask } from './actions.ts'
 import type { Deed } from './actions.ts'
 import { noParameters, refParameter, topicParameter } from './parameters.ts'
+import { pushTasks } from './push.ts'
 import { writeRoute } from './route.ts'
 import type { Route } from './route.ts'
-import { createTopic, doToTimer, pushTasks, removeTopic, setActive, setQuiet, undoAction } from './switches.ts'
+import { createTopic, doToTimer, removeTopic, setActive, setQuiet, undoAction } from './switches.ts'
 
 const note = z.string().min(1).max(taskLimits.noteLength).optional().describe('Why, for the audit.')
 const dryRun = z.boolean().default(false).describe('Only tell what would be done.')
@@ -68,6 +69,7 @@ const deeds: readonly (readonly [deed: Deed, role: 'operator' | 'admin', does: s
   ['redrive', 'operator', 'Makes tasks ready again that have failed, or are in the states that are named'],
   ['cancel', 'operator', 'Ends tasks that nobody wants any more'],
   ['run-now', 'operator', 'Makes delayed tasks ready at once'],
+  ['reschedule', 'operator', 'Changes when tasks that wait are due, their deadline or their priority'],
   ['purge', 'admin', 'Deletes tasks that have ended, or are in the states that are named. Nothing brings them back'],
 ]
 
@@ -84,6 +86,39 @@ const creation = z.strictObject({
   maxTries: z.int().min(1).max(taskLimits.tries).optional(),
 })
 
+const ofMany = z.strictObject({
+  filter: filter.optional(),
+  fingerprint: z.string().max(100).optional().describe('Only tasks whose last attempt failed by this error.'),
+  try: z.int().min(1).max(1_000).optional().describe('Only the newest so many.'),
+  dryRun,
+  note,
+  asOf: instant.optional(),
+  to: sequence.optional(),
+  limit: z.int().min(0).optional(),
+  after: cursor.optional(),
+})
+
+const duration = z.int().min(0).max(taskLimits.durationMs)
+const schedule = z
+  .strictObject({
+    due: instant.optional(),
+    delayMs: duration.optional().describe('Due so many milliseconds from now. Not together with due.'),
+    deadline: instant.nullable().optional().describe('Null: no deadline any more.'),
+    deadlineMs: duration.optional().describe('A deadline so many milliseconds from now. Not together with deadline.'),
+    priority: z.int().min(-taskLimits.priority).max(taskLimits.priority).optional(),
+  })
+  .describe('What changes; the rest stays.')
+
+/** A rescheduling has to be told more than the tasks. */
+function telling<Body extends z.ZodObject>(deed: Deed, body: Body): Body {
+  return (deed === 'reschedule' ? body.extend({ schedule }) : body) as Body
+}
+
+function scheduleIn(body: object): Rescheduling | undefined {
+  const { schedule: told } = body as { readonly schedule?: z.output<typeof schedule> }
+  return told && given(told)
+}
+
 const routesOfTasks = deeds.flatMap(([deed, role, does]) => [
   writeRoute({
     method: 'POST',
@@ -91,21 +126,12 @@ const routesOfTasks = deeds.flatMap(([deed, role, does]) => [
     role,
     summary: `${does}. Ask with dryRun first, then with its asOf, to and count as limit`,
     parameters: ofTopic,
-    body: z.strictObject({
-      filter: filter.optional(),
-      fingerprint: z.string().max(100).optional().describe('Only tasks whose last attempt failed by this error.'),
-      try: z.int().min(1).max(1_000).optional().describe('Only the newest so many.'),
-      dryRun,
-      note,
-      asOf: instant.optional(),
-      to: sequence.optional(),
-      limit: z.int().min(0).optional(),
-      after: cursor.optional(),
-    }),
+    body: telling(deed, ofMany),
     answer: acted,
     handle: (asked, { topic }, { after, ...body }) => {
       checkWritable(asked)
-      return doDeed(asked, { topic, deed, ...body, filter: body.filter ?? {}, ...(after && { after: toCursor(after) }) })
+      const more = { schedule: scheduleIn(body), ...(after && { after: toCursor(after) }) }
+      return doDeed(asked, { topic, deed, ...body, filter: body.filter ?? {}, ...more })
     },
   }),
   ...(deed === 'purge'
@@ -117,11 +143,11 @@ const routesOfTasks = deeds.flatMap(([deed, role, does]) => [
           role,
           summary: `As ${deed} of the topic, of one task`,
           parameters: ofTask,
-          body: z.strictObject({ dryRun, note }),
+          body: telling(deed, z.strictObject({ dryRun, note })),
           answer: acted,
           handle: (asked, { topic, ref }, body) => {
             checkWritable(asked)
-            return doToTask(asked, { topic, ref, deed, ...body })
+            return doToTask(asked, { topic, ref, deed, ...body, schedule: scheduleIn(body) })
           },
         }),
       ]),
@@ -157,25 +183,27 @@ export const writeRoutes: readonly Route[] = [
     role: 'operator',
     summary: 'Pushes tasks. Of a single task the header Idempotency-Key is its external id',
     parameters: ofTopic,
-    body: z.strictObject({ tasks: z.array(creation).min(1).max(1_000) }),
+    body: z.strictObject({ tasks: z.array(creation).min(1).max(1_000), dryRun, note }),
     answer: z.strictObject({
+      dryRun: z.boolean(),
       tasks: z.array(
         z.strictObject({
           topic: z.string(),
-          sequence,
+          sequence: sequence.optional().describe('Absent in a dry run of a task that is not there yet.'),
           identifier: z.string(),
           outcome: z.enum(['created', 'duplicate', 'redundant']),
           superseded: z.int().optional(),
         }),
       ),
-      audit: z.string(),
+      audit: z.string().optional().describe('Absent if no task was created.'),
     }),
-    handle: (asked, { topic }, { tasks }) => {
+    handle: (asked, { topic }, { tasks, ...how }) => {
       checkWritable(asked)
       return pushTasks(
         asked,
         topic,
         tasks.map((task) => given(task) as TaskCreation),
+        how,
       )
     },
   }),

@@ -12,13 +12,15 @@ import { may } from '../core/access.ts'
 import { segment } from '../core/path.ts'
 import { Problem } from '../core/problem.ts'
 import { visible } from '../core/text.ts'
+import { deedForm, hiddenFields, undoForm } from './forms.ts'
 import type { Page, Surroundings } from './layout.ts'
+import { fixed, scheduleOf, scheduleShape, scheduleWords } from './schedule.ts'
 import { count, link, nothing, state, table, taskLink, topicLink } from './parts.ts'
 import type { Html } from './parts.ts'
 
 const whole = z.coerce.number().int().min(0)
 const fields = z.object({
-  deed: z.enum(['redrive', 'cancel', 'run-now', 'purge']),
+  deed: z.enum(['redrive', 'cancel', 'run-now', 'reschedule', 'purge']),
   topic: z.string().min(1).max(taskLimits.topicLength),
   sequence: whole.optional(),
   state: z.enum(filterStates as [(typeof filterStates)[number], ...(typeof filterStates)[number][]]).optional(),
@@ -32,6 +34,7 @@ const fields = z.object({
   to: whole.optional(),
   limit: whole.optional(),
   after: z.string().max(400).optional(),
+  ...scheduleShape,
 })
 type Fields = z.output<typeof fields>
 
@@ -40,30 +43,8 @@ const words: Readonly<Record<Deed, readonly [title: string, state: string]>> = {
   redrive: ['Redrive', 'ready again'],
   cancel: ['Cancel', 'cancelled'],
   'run-now': ['Run now', 'ready'],
+  reschedule: ['Reschedule', 'rescheduled'],
   purge: ['Purge', 'deleted'],
-}
-
-/** Whether somebody is offered what changes something. */
-export function mayAct({ access, readOnly }: Asked, needed: 'operator' | 'admin' = 'operator'): boolean {
-  return !readOnly && may(access.role, needed)
-}
-
-/** A button that leads to what would be done. */
-export function deedForm(
-  asked: Asked,
-  root: string,
-  given: { readonly deed: Deed; readonly [name: string]: string | number | undefined },
-  label: string,
-): Html {
-  if (!mayAct(asked, given.deed === 'purge' ? 'admin' : 'operator')) return nothing
-  return html`<form class="act" method="get" action="${root}act" data-deed="${given.deed}">
-    ${hiddenFields(given)}<button>${label}</button>
-  </form>`
-}
-
-function hiddenFields(given: Readonly<Record<string, string | number | undefined>>): Html {
-  const there = Object.entries(given).filter(([, value]) => value !== undefined && value !== '')
-  return html`${there.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}" />`)}`
 }
 
 /** What would be done: nothing is written yet. */
@@ -72,8 +53,12 @@ export async function previewPage(asked: Asked, given: Given, { root }: Surround
   checkMay(asked, asking.deed)
   const seen = (await doDeed(asked, { ...toAsked(asking), dryRun: true })) as Previewed
   const [title, becomes] = words[asking.deed]
+  const when = asking.deed === 'reschedule' ? fixed(asking, seen.asOf) : {}
   const body = {
     ...asking,
+    in: undefined,
+    unit: undefined,
+    ...when,
     note: undefined,
     asOf: seen.asOf.toISOString(),
     to: seen.to,
@@ -84,7 +69,7 @@ export async function previewPage(asked: Asked, given: Given, { root }: Surround
     body: html`<section class="box wait" aria-label="What would be done">
         <p class="answer">
           <strong>${count(seen.count, Infinity)}</strong> ${seen.count === 1 ? 'task' : 'tasks'} will be
-          ${becomes}${asking.deed === 'purge' ? ', and nothing brings back what is deleted' : ''}.
+          ${becomes}${asking.deed === 'purge' ? ', and nothing brings back what is deleted' : ''}${scheduleWords(when)}.
         </p>
         ${Object.keys(seen.states).length === 0 ? '' : html`<p>${Object.entries(seen.states).map(([word, of]) => html`${state(word)} ${count(of, Infinity)} `)}</p>`}
         <p class="note">What changes after this page was made is left alone.</p>
@@ -140,10 +125,6 @@ function taskOf({ last }: Done, { topic }: Fields, root: string): Html {
   return last === undefined ? nothing : taskLink(root, { topic, sequence: last })
 }
 
-export function undoForm(root: string, id: string): Html {
-  return html`<form class="act" method="post" action="${root}audit/${segment(id)}/undo"><button>Undo</button></form>`
-}
-
 export async function undoPage(asked: Asked, given: Given, { root }: Surroundings): Promise<Page> {
   const { id } = read(z.object({ id: z.string().min(1).max(60) }), { id: given['id'] ?? [] })
   checkWritable(asked)
@@ -164,13 +145,6 @@ export async function undoPage(asked: Asked, given: Given, { root }: Surrounding
       </section>
       <p>${topic === undefined ? '' : html`${topicLink(root, topic)} · `}${link(root, 'audit', 'Audit')}</p>`,
   }
-}
-
-/** A form for something that is done at once, and undone by one more click. */
-export function switchForm(asked: Asked, action: string, label: string, withNote = false): Html {
-  if (!mayAct(asked)) return nothing
-  const note = html`<label>note <input name="note" maxlength="${taskLimits.noteLength}" placeholder="why" /></label>`
-  return html`<form class="act" method="post" action="${action}">${withNote ? note : ''}<button>${label}</button></form>`
 }
 
 type Switch = (asked: Asked, given: Readonly<Record<string, string>>) => Promise<SwitchedAnswer>
@@ -216,9 +190,11 @@ function fieldsOf(given: Given): Fields {
   return read(fields, Object.fromEntries(Object.entries(given).filter(([name]) => name in fields.shape)))
 }
 
-function toAsked({ state: word, identifier, reference, reason, asOf, after, ...rest }: Fields): Omit<DeedAsked, 'dryRun'> {
+function toAsked(given: Fields): Omit<DeedAsked, 'dryRun'> {
+  const { state: word, identifier, reference, reason, asOf, after, in: amount, unit, due, priority, ...rest } = given
   return {
     ...rest,
+    ...(rest.deed === 'reschedule' && { schedule: scheduleOf({ in: amount, unit, due, priority }) }),
     filter: { states: word === undefined ? undefined : [word], identifier, reference, reason },
     asOf: asOf === undefined ? undefined : new Date(asOf),
     after: after === undefined ? undefined : cursorOf(after),

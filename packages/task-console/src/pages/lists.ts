@@ -14,7 +14,7 @@ import type { Asked, Given } from '../api/route.ts'
 import { readFound } from '../api/tasks.ts'
 import { segment } from '../core/path.ts'
 import { roughly, visible } from '../core/text.ts'
-import { mayAct, switchForm, undoForm } from './act.ts'
+import { mayAct, switchForm, undoForm } from './forms.ts'
 import type { Page, Surroundings } from './layout.ts'
 import { bounds, facts, link, nothing, state, table, taskLink, text, time, topicLink } from './parts.ts'
 import type { Column, Html } from './parts.ts'
@@ -164,6 +164,7 @@ const undoable: ReadonlySet<string> = new Set([
   'timer pause',
   'timer resume',
   'timer run',
+  'push',
 ])
 
 export async function auditPage(asked: Asked, given: Given, { root }: Surroundings): Promise<Page> {

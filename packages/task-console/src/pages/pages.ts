@@ -13,6 +13,8 @@ import { nodePage, nodesPage } from './nodes.ts'
 import { command } from './parts.ts'
 import type { Html } from './parts.ts'
 import { taskPage } from './task.ts'
+import { pushFormPage, pushPage } from './push.ts'
+import { settingsPage } from './settings.ts'
 import { topicPage, topicsPage } from './topics.ts'
 
 interface PageRoute {
@@ -49,6 +51,8 @@ const acts: readonly (readonly [method: PageRoute['method'], path: string, view:
   ['POST', '/audit/:id/undo', undoPage],
   ...Object.entries(switches).map(
     ([path, act]) =>
+  ['GET', '/topics/:topic/push', pushFormPage],
+  ['POST', '/topics/:topic/push', pushPage],
       ['POST', path, (asked, given, surroundings) => switchPage(asked, given, surroundings, act)] as const satisfies readonly [
         string,
         string,

@@ -36,14 +36,19 @@ function morph(from, to) {
 // A page that is not done goes on by itself. Without a script there is its button.
 const goesOn = document.querySelector('form[data-goes-on]')
 if (goesOn) setTimeout(() => goesOn.requestSubmit(), 300)
-const isAct = !!document.getElementById('done')
+const isStill = !!document.querySelector('#done, [data-still]')
+
+// Only the browser knows where somebody is.
+const zone = document.getElementById('zone')
+const here = Intl.DateTimeFormat().resolvedOptions().timeZone
+if (zone && !zone.value && zone.querySelector('option[value="' + CSS.escape(here) + '"]')) zone.value = here
 
 let tag = null
 let wait = 2000
 let isLive = true
 let seen = Date.now()
 const isBusy = () =>
-  isAct || document.hidden || !isLive || document.querySelector('dialog[open]') || !getSelection().isCollapsed || document.querySelector('main :is(input, select):focus')
+  isStill || document.hidden || !isLive || document.querySelector('dialog[open]') || !getSelection().isCollapsed || document.querySelector('main :is(input, select, textarea):focus')
 
 function say(words) {
   if (live.textContent !== words) live.textContent = words
@@ -103,8 +108,8 @@ function help() {
   if (dialog.open) return dialog.close()
   dialog.id = 'keys'
   dialog.setAttribute('aria-label', 'Keys')
-  const lines = [['/', 'find'], ['j k', 'next and previous row'], ['Enter', 'open it'], ['r', 'redrive: shows what it would do'], ['p', 'pause: goes to its form'], ['l', 'stop and go on'], ['y', 'copy the command'], ['?', 'this list'],
-    ...[...document.querySelectorAll('nav a')].map((a) => ['g ' + a.dataset.key, a.textContent])]
+  const lines = [['/', 'find'], ['j k', 'next and previous row'], ['Enter', 'open it'], ['r', 'redrive: shows what it would do'], ['p', 'pause or resume: goes to its form'], ['l', 'stop and go on'], ['y', 'copy the command'], ['?', 'this list'],
+    ...[...document.querySelectorAll('a[data-key]')].map((a) => ['g ' + a.dataset.key, a.textContent])]
   const list = document.createElement('dl')
   for (const [key, words] of lines) {
     const pair = list.appendChild(document.createElement('div'))
@@ -139,7 +144,7 @@ document.addEventListener('keydown', (event) => {
   else if (key === 'k') move(-1)
   else if (key === 'l') { isLive = !isLive; wait = 2000; say(isLive ? 'live' : 'stopped: l goes on') }
   else if (key === 'r') document.querySelector('form[data-deed=redrive] button')?.click()
-  else if (key === 'p') { const pause = document.querySelector('form[action$="/pause"] :is(input, button)'); if (pause) { event.preventDefault(); pause.focus() } }
+  else if (key === 'p') { const pause = document.querySelector('form:is([action$="/pause"], [action$="/resume"]) :is(input, button)'); if (pause) { event.preventDefault(); pause.focus() } }
   else if (key === 'y') navigator.clipboard?.writeText(document.querySelector('.command')?.textContent ?? '').then(() => say('copied'), () => {})
 })
 `.trim()

@@ -1,5 +1,6 @@
 /** The style sheet. States are told by words and shapes; colours only repeat them. */
 export const style: string = `
+:root[data-theme=light]{color-scheme:light}:root[data-theme=dark]{color-scheme:dark}
 :root{color-scheme:light dark;--fore:light-dark(#1a1d21,#e8e8e6);--back:light-dark(#fff,#15181b);--soft:light-dark(#f3f4f6,#1f2428);--line:light-dark(#d4d8dd,#3a4148);--dim:light-dark(#555c65,#a6adb5);--link:light-dark(#0b57a4,#82baff);--good:light-dark(#17652f,#72d190);--wait:light-dark(#7d4b00,#f2bd63);--bad:light-dark(#ad1420,#ff948d);--busy:light-dark(#0b57a4,#82baff)}
 *{box-sizing:border-box}
 body{margin:0;background:var(--back);color:var(--fore);font:15px/1.6 system-ui,sans-serif;overflow-wrap:anywhere}
@@ -15,8 +16,9 @@ nav a{padding:.2rem .5rem;text-decoration:none;border-bottom:2px solid transpare
 nav a[aria-current]{border-color:currentColor;font-weight:600}
 form{display:flex;flex-wrap:wrap;gap:.4rem .6rem;align-items:center}main form{margin:0 0 .8rem}
 main form.act{margin:0;display:inline-flex}.deeds{display:flex;flex-wrap:wrap;gap:.5rem .8rem;align-items:center;margin:.4rem 0 .8rem}.go{border-color:var(--link);font-weight:600}
+form.long{flex-direction:column;align-items:stretch;max-width:40rem}form.long :is(input,textarea){width:100%}form.long button{align-self:start}.pair{display:inline-flex;gap:.4rem;align-items:end}details.deed{margin:0}fieldset{border:1px solid var(--line);border-radius:4px;display:flex;flex-wrap:wrap;gap:.2rem 1.2rem}fieldset label,legend{color:inherit}form.long input[type=radio]{width:auto;min-height:1.5rem;vertical-align:middle}input[type=number]{width:7rem}
 label{color:var(--dim);font-size:.9em}
-input,select,button{font:inherit;color:inherit;background:var(--back);border:1px solid light-dark(#767d86,#7e8791);border-radius:4px;padding:.15rem .5rem;min-height:1.9rem;max-width:100%}
+input,select,button,textarea{font:inherit;color:inherit;background:var(--back);border:1px solid light-dark(#767d86,#7e8791);border-radius:4px;padding:.15rem .5rem;min-height:1.9rem;max-width:100%}
 header input{width:11rem}
 button{cursor:pointer;background:var(--soft)}
 h1{font-size:1.45rem;line-height:1.3;margin:.5rem 0 .7rem}

@@ -6,15 +6,16 @@ import { refParameter, topicParameter } from '../api/parameters.ts'
 import { read } from '../api/route.ts'
 import type { Asked, Given } from '../api/route.ts'
 import { readAttempts, readTask, readWhy } from '../api/tasks.ts'
-import type { FullTaskAnswer } from '../api/tasks.ts'
+import type { FullTaskAnswer, WhyAnswer } from '../api/tasks.ts'
 import type { Shown } from '../core/mask.ts'
 import { segment, taskPath } from '../core/path.ts'
 import { roughly, visible } from '../core/text.ts'
 import type { Page, Surroundings } from './layout.ts'
-import { facts, lines, link, state, table, text, time, topicLink } from './parts.ts'
+import { facts, lines, link, nothing, state, table, text, time, topicLink } from './parts.ts'
 import type { Column, Html } from './parts.ts'
 import { whyBox } from './why.ts'
-import { deedForm } from './act.ts'
+import { deedForm, switchForm } from './forms.ts'
+import { scheduleForm } from './schedule.ts'
 
 const parameters = z.object({ topic: topicParameter, ref: refParameter })
 const ended: ReadonlySet<string> = new Set(['succeeded', 'failed', 'filtered', 'recreated', 'redundant'])
@@ -28,7 +29,7 @@ export async function taskPage(asked: Asked, given: Given, { root }: Surrounding
     title: `${visible(task.identifier, 120)} @${task.sequence}`,
     json: taskPath(task),
     body: html`${whyBox(why, ended.has(task.state) ? 'What has become of it' : why.code === 'running' ? 'What it does' : 'Why is it not running?')}
-      ${deedsOf(asked, task, root)}
+      ${deedsOf(asked, task, why, root)}
       ${why.by.length === 0 ? '' : html`<p>It waits for ${why.by.map(({ topic, sequence, identifier = '' }, index) => html`${index === 0 ? '' : ', which waits for '}${link(root, taskPath({ topic, sequence }), html`${text(identifier, 80)} @${sequence}`)}`)}.</p>`}
       ${factsOf(task, root)}
       ${
@@ -42,13 +43,21 @@ export async function taskPage(asked: Asked, given: Given, { root }: Surrounding
   }
 }
 
-/** What may be done to a task in its state. */
-function deedsOf(asked: Asked, { topic, sequence, state: word }: FullTaskAnswer, root: string): Html {
+/** What helps, and what may be done to a task in its state. */
+function deedsOf(asked: Asked, { topic, sequence, state: word }: FullTaskAnswer, why: WhyAnswer, root: string): Html {
   const one = { topic, sequence }
   const isOpen = !ended.has(word)
   return html`<div class="deeds">
-    ${['failed', 'expired', 'suspended', 'filtered'].includes(word) ? deedForm(asked, root, { ...one, deed: 'redrive' }, 'Redrive…') : ''}${word === 'delayed' ? deedForm(asked, root, { ...one, deed: 'run-now' }, 'Run now…') : ''}${isOpen ? deedForm(asked, root, { ...one, deed: 'cancel' }, 'Cancel…') : ''}
+    ${why.code === 'paused' ? switchForm(asked, `${root}topics/${segment(topic)}/resume`, 'Resume the topic') : ''}${blockerForm(asked, why, root)}${['failed', 'expired', 'suspended', 'filtered'].includes(word) ? deedForm(asked, root, { ...one, deed: 'redrive' }, 'Redrive…') : ''}${word === 'delayed' ? deedForm(asked, root, { ...one, deed: 'run-now' }, 'Run now…') : ''}${isOpen ? deedForm(asked, root, { ...one, deed: 'cancel' }, 'Cancel…') : ''}${word === 'ready' || word === 'delayed' ? scheduleForm(asked, root, one, 'Reschedule') : ''}
   </div>`
+}
+
+/** The last of those that wait for each other is what all wait for. */
+function blockerForm(asked: Asked, { by }: WhyAnswer, root: string): Html {
+  const last = by.at(-1)
+  if (!last || !['failed', 'expired', 'suspended'].includes(last.code)) return nothing
+  const { topic, sequence, identifier = '' } = last
+  return deedForm(asked, root, { topic, sequence, deed: 'redrive' }, `Redrive ${visible(identifier, 60)} @${sequence}…`)
 }
 
 function factsOf(task: FullTaskAnswer, root: string): Html {

@@ -13,7 +13,8 @@ import { readTasks, readWhy } from '../api/tasks.ts'
 import type { TaskAnswer, TasksAnswer } from '../api/tasks.ts'
 import { segment } from '../core/path.ts'
 import { roughly, visible } from '../core/text.ts'
-import { deedForm, switchForm } from './act.ts'
+import { deedForm, mayAct, switchForm } from './forms.ts'
+import { scheduleForm } from './schedule.ts'
 import type { Page, Surroundings } from './layout.ts'
 import { command, count, facts, link, nothing, state, table, taskLink, text, time, topicLink } from './parts.ts'
 import type { Column, Html } from './parts.ts'
@@ -127,7 +128,7 @@ export async function topicPage(asked: Asked, given: Given, { root }: Surroundin
       ])}
       <p>${link(root, `next?topic=${encodeURIComponent(topic.topic)}`, 'What it does next')}</p>
       <div class="deeds">
-        ${topic.paused ? switchForm(asked, `${root}${path}/resume`, 'Resume') : switchForm(asked, `${root}${path}/pause`, 'Pause', true)}
+        ${topic.paused ? switchForm(asked, `${root}${path}/resume`, 'Resume') : switchForm(asked, `${root}${path}/pause`, 'Pause', true)}${mayAct(asked) ? link(root, `${path}/push`, 'Push a task…') : ''}
       </div>
       ${first ?? ''}
       <h2>Tasks</h2>
@@ -175,7 +176,9 @@ function deedsOf(
   if (state === undefined && identifier === undefined && reference === undefined && reason === undefined) return nothing
   const chosen = { topic, state, identifier, reference, reason }
   const deeds = state === undefined ? [] : (deedsFor[state] ?? [])
-  return html`<div class="deeds">${deeds.map(([deed, label]) => deedForm(asked, root, { ...chosen, deed }, label))}</div>`
+  return html`<div class="deeds">
+    ${deeds.map(([deed, label]) => deedForm(asked, root, { ...chosen, deed }, label))}${state === 'ready' || state === 'delayed' ? scheduleForm(asked, root, chosen, 'Reschedule all of these') : ''}
+  </div>`
 }
 
 const redrive = ['redrive', 'Redrive all of these…'] as const

@@ -49,7 +49,8 @@ export async function undoRecord(operator: Operator, transaction: unknown, recor
         if (await timers[action === 'timer pause' ? 'resume' : 'pause'](transaction, id)) undone++
     return { ...none, undone, changed: ids.length - undone }
   }
-  if (topic !== undefined && action === 'timer run') return await cancelSubmitted(operator, transaction, topic, record)
+  if (topic !== undefined && (action === 'timer run' || action === 'push'))
+    return await cancelSubmitted(operator, transaction, topic, record)
   return await restoreTasks(operator, transaction, record)
 }
 
@@ -76,7 +77,7 @@ async function restoreTasks(
   return { ...kept, undone: restored.length, lost, restored: restored.map(({ sequence }) => sequence) }
 }
 
-/** The task that a timer has submitted is cancelled, unless a node has taken it. */
+/** Tasks that were pushed, by an operator or a timer, are cancelled, but for those that a node has taken. */
 async function cancelSubmitted(
   { tasks }: Operator,
   transaction: unknown,
@@ -85,12 +86,16 @@ async function cancelSubmitted(
 ): Promise<Restored> {
   const submitted = sequencesIn(sequences)
   const { tasks: found }: LockedTasks = await tasks.lock(transaction, topic, { tasks: submitted, skipLocked: true })
-  const [task] = found
-  if (!task) return { ...none, taken: 1 }
-  if (task.attempt > 0) return { ...none, taken: 1 }
-  if (!['ready', 'delayed', 'blocked'].includes(task.state)) return { ...none, changed: 1 }
-  await tasks.cancel(transaction, topic, submitted)
-  return { ...none, undone: 1, restored: submitted }
+  const untaken = found.filter(({ attempt }) => attempt === 0)
+  const waiting = untaken.filter(({ state }) => ['ready', 'delayed', 'blocked'].includes(state)).map(({ sequence }) => sequence)
+  if (waiting.length > 0) await tasks.cancel(transaction, topic, waiting)
+  return {
+    ...none,
+    undone: waiting.length,
+    taken: submitted.length - untaken.length,
+    changed: untaken.length - waiting.length,
+    restored: waiting,
+  }
 }
 
 /** Limits that somebody has changed since stay as they are. */

@@ -37,7 +37,7 @@ export interface Undone extends UndoneRecord {
 const mostRecords = 10_000
 
 /**
- * Undoes an action: a redrive, cancellation, rescheduling or reassignment of tasks, a pause, new limits, the run of a timer, or that a node was quieted. Tasks that were taken or
+ * Undoes an action: a redrive, cancellation, rescheduling, reassignment or push of tasks, a pause, new limits, the run of a timer, or that a node was quieted. Tasks that were taken or
  * changed since stay as they are, and are counted. Each portion is one transaction, with its record. Nothing is undone twice, whoever asks.
  *
  * @throws TaskError ACTION_UNKNOWN, ACTION_UNDONE, ACTION_FINAL
