@@ -72,6 +72,9 @@ describe.skipIf(!canRun || !hasChromium)('the console in a browser', () => {
     audit: 'audit',
     find: 'find?q=inv-7',
     preview: 'act?deed=redrive&topic=webhooks&state=failed',
+    push: 'topics/invoices/push',
+    delayed: 'topics/thumbs?state=delayed',
+    settings: 'settings?back=topics/invoices',
     missing: 'topics/invioces',
   })
   const wrongOf = async (page: Page, hasScripts: boolean): Promise<readonly string[]> => (hasScripts ? wrongWith(page) : [])

@@ -25,6 +25,7 @@ import { Snapshot } from './core/snapshot.ts'
 import type { TaskConsoleOptions } from './options.ts'
 import { assets } from './pages/assets.ts'
 import { pages, problemPage } from './pages/pages.ts'
+import { savedSettings } from './pages/settings.ts'
 import type { Surroundings } from './pages/layout.ts'
 
 export interface TaskConsole {
@@ -121,6 +122,10 @@ export function taskConsole<Transaction>(options: TaskConsoleOptions<Transaction
         ),
       ),
     )
+  app.post('/settings', needing('viewer'), async (c) => {
+    const { cookie, location } = savedSettings(await formOf(c))
+    return new Response(null, { status: 303, headers: { location, 'set-cookie': cookie } })
+  })
   app.all('*', (c) => {
     if (c.req.method === 'GET' || c.req.method === 'HEAD')
       throw new Problem(
@@ -270,6 +275,7 @@ function surroundingsOf<Transaction>(c: HonoContext<App>, options: TaskConsoleOp
     here: pathname,
     environment: options.environment,
     access: c.get('asked')?.access,
+    preferences: preferencesIn(c.req.header('cookie')),
   }
 }
 

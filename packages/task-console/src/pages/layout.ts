@@ -1,6 +1,7 @@
 /** What is around every page. */
 import { html } from 'hono/html'
 import type { Access } from '../core/access.ts'
+import type { Preferences } from '../core/preferences.ts'
 import { clientScript, styleSheet } from './assets.ts'
 import type { Html } from './parts.ts'
 
@@ -15,6 +16,7 @@ export interface Surroundings {
   readonly here: string
   readonly environment: string | undefined
   readonly access: Access | undefined
+  readonly preferences: Preferences
 }
 
 export interface Page {
@@ -35,12 +37,13 @@ const places = [
   ['audit', 'Audit', 'a'],
 ] as const
 
-export function layout({ title, json, body }: Page, { root, path, environment, access, query }: Surroundings): Html {
+export function layout({ title, json, body }: Page, surroundings: Surroundings): Html {
+  const { root, path, environment, access, query, preferences } = surroundings
   const place = path.split('/')[1] ?? ''
   const isHere = (name: string): boolean => name === place || (name === '' && place === 'topics')
   const q = place === 'find' ? (new URLSearchParams(query).get('q') ?? '') : ''
   return html`<!doctype html>
-    <html lang="en">
+    <html lang="en" data-theme="${preferences.theme}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -71,6 +74,11 @@ export function layout({ title, json, body }: Page, { root, path, environment, a
         <footer>
           <p id="live" hidden></p>
           ${access === undefined ? '' : html`<p>${access.name} · ${access.role}</p>`}
+          <p>
+            <a href="${root}settings?back=${encodeURIComponent(place === 'settings' ? '' : path.slice(1) + query)}" data-key="s"
+              >Settings</a
+            >
+          </p>
           ${json === undefined ? '' : html`<p><a href="${root}api/v1/${json}">This page as JSON</a></p>`}
         </footer>
       </body>

@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import type { Asked, Given } from '../api/route.ts'
 import type { Role } from '../core/access.ts'
+import { preferring } from '../core/preferences.ts'
 import type { ProblemAnswer } from '../core/problem.ts'
 import { visible } from '../core/text.ts'
 import { actPage, previewPage, switches, switchPage, undoPage } from './act.ts'
@@ -12,9 +13,9 @@ import { auditPage, changesPage, findPage, healthPage, nextPage, timerPage, time
 import { nodePage, nodesPage } from './nodes.ts'
 import { command } from './parts.ts'
 import type { Html } from './parts.ts'
-import { taskPage } from './task.ts'
 import { pushFormPage, pushPage } from './push.ts'
 import { settingsPage } from './settings.ts'
+import { taskPage } from './task.ts'
 import { topicPage, topicsPage } from './topics.ts'
 
 interface PageRoute {
@@ -42,6 +43,7 @@ const views: Readonly<Record<string, View>> = {
   '/health': healthPage,
   '/audit': auditPage,
   '/find': findPage,
+  '/settings': settingsPage,
 }
 
 /** Pages that change something, and the one that shows what would be changed. */
@@ -49,10 +51,10 @@ const acts: readonly (readonly [method: PageRoute['method'], path: string, view:
   ['GET', '/act', previewPage],
   ['POST', '/act', actPage],
   ['POST', '/audit/:id/undo', undoPage],
-  ...Object.entries(switches).map(
-    ([path, act]) =>
   ['GET', '/topics/:topic/push', pushFormPage],
   ['POST', '/topics/:topic/push', pushPage],
+  ...Object.entries(switches).map(
+    ([path, act]) =>
       ['POST', path, (asked, given, surroundings) => switchPage(asked, given, surroundings, act)] as const satisfies readonly [
         string,
         string,
@@ -71,7 +73,8 @@ function toRoute(method: PageRoute['method'], path: string, role: Role, view: Vi
     method,
     path,
     role,
-    view: async (asked, given, surroundings) => layout(await view(asked, given, surroundings), surroundings),
+    view: (asked, given, surroundings) =>
+      preferring(surroundings.preferences, async () => layout(await view(asked, given, surroundings), surroundings)),
   }
 }
 

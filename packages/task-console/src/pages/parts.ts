@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import type { HtmlEscapedString } from 'hono/utils/html'
 import { segment, taskPath } from '../core/path.ts'
+import { preferredInstant } from '../core/preferences.ts'
 import { roughly, visible, visibleLines } from '../core/text.ts'
 
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>
@@ -18,13 +19,15 @@ export function lines(value: string): Html {
   return html`<pre tabindex="0">${visibleLines(value)}</pre>`
 }
 
-/** How long ago something was, or in how long it is to be. */
+/** How long ago something was, or in how long it is to be; or the instant, if that is preferred. */
 export function time(at: Date | undefined, now: number = Date.now()): Html {
   if (!at || Number.isNaN(at.getTime())) return nothing
   const ms = now - at.getTime()
   const words = ms >= 0 ? `${roughly(ms)} ago` : `in ${roughly(-ms)}`
   const iso = at.toISOString()
-  return html`<time datetime="${iso}" title="${iso.replace('T', ' ').replace('Z', ' UTC')}">${words}</time>`
+  const utc = iso.replace('T', ' ').replace('Z', ' UTC')
+  const preferred = preferredInstant(at)
+  return html`<time datetime="${iso}" title="${preferred === undefined ? utc : `${words}, ${utc}`}">${preferred ?? words}</time>`
 }
 
 /** A count that stops somewhere. */

@@ -134,7 +134,7 @@ document.addEventListener('keydown', (event) => {
   if (isOff()) return
   if (going) {
     going = false
-    const to = document.querySelector('nav a[data-key="' + CSS.escape(key) + '"]')
+    const to = document.querySelector('a[data-key="' + CSS.escape(key) + '"]')
     if (to) location.assign(to.href)
     return
   }
