@@ -8,6 +8,7 @@ import { expect } from 'vitest'
 import type { Staged } from '../incidents/incident.ts'
 import type { Site } from '../incidents/site.ts'
 import { follow } from './command-line.ts'
+import { keyboardOf } from './keyboard.ts'
 
 const token = 'a-token-that-nobody-guesses-1234'
 
@@ -52,6 +53,11 @@ export async function lookAt(site: Site, { shown, url, env }: Staged, browser: B
       if (way.javaScriptEnabled !== false) expect(await wrongWith(page)).toEqual([])
       await context.close()
     }
+    const context = await browser.newContext({ ...ways[0], storageState })
+    const page = await context.newPage()
+    await page.goto(new URL('.', link).href)
+    await shown.byKeyboard.leads(keyboardOf(page))
+    await context.close()
   } finally {
     rmSync(folder, { recursive: true })
   }

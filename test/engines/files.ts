@@ -113,6 +113,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/cli-completion': oneOf('sqlite-file'),
   // Pages are made of answers that every engine gives, so one engine is enough for the browser; the incidents are looked at in it on each.
   'e2e/console-browser': oneOf('sqlite-file'),
+  // Each of these mends an incident, which takes seconds.
+  'e2e/console-incidents': oneOf('sqlite-file'),
   'e2e/work-programs': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/work-ends': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/work-services': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),

@@ -1,4 +1,5 @@
 import type { Incident } from './incident.ts'
+import { goTo, openFirst, pressButton } from './keyboard.ts'
 import { typed } from './terminal.ts'
 
 /** One release handles invoices, the next one throws at each. */
@@ -20,6 +21,10 @@ export const badDeploy: Incident = {
     const bad = await site.start({ role: 'node', name: 'worker-1', release: '4.2.1', topic, throws })
     await push('inv-3', 'inv-4', 'inv-5')
     await bad.until('ended', 3)
+    const deploy = async (): Promise<number | undefined> => {
+      await bad.stop()
+      return (await site.start({ role: 'node', name: 'worker-1', release: '4.2.2', topic })).pid
+    }
     return {
       question: 'The shop was deployed an hour ago. Since then customers complain that they get no invoices.',
       finds: {
@@ -31,12 +36,28 @@ export const badDeploy: Incident = {
         shows: /Cannot read properties of undefined \(reading 'total'\)[^]*4\.2\.1/,
         route: 'errors?topic=invoices',
         answers: /"firstRelease":"4\.2\.1"/,
+        byKeyboard: {
+          leads: async (keys) => {
+            await goTo(keys, 'e', /\/errors$/)
+            await openFirst(keys, /\/errors\/./)
+            await keys.sees(/Cannot read properties of undefined[^]*4\.2\.1/)
+          },
+          mends: async (keys) => {
+            await deploy()
+            await keys.press('r')
+            await keys.sees(/1 task will be ready again/)
+            await pressButton(keys, /^Redrive 1$/, /\/act$/)
+            await keys.sees(/1 task is ready again/)
+            await pressButton(keys, /^redrive the rest$/, /\/act$/)
+            await keys.sees(/2 tasks will be ready again/)
+            await pressButton(keys, /^Redrive 2$/, /\/act$/)
+            await keys.sees(/2 tasks are ready again/)
+          },
+        },
       },
       remedy: /try: (taskstream redrive .*)$/gm,
       carryOut: async (commands) => {
-        await bad.stop()
-        const { pid } = await site.start({ role: 'node', name: 'worker-1', release: '4.2.2', topic })
-        const done = [`deployed release 4.2.2, which handles such invoices: process ${pid}`]
+        const done = [`deployed release 4.2.2, which handles such invoices: process ${await deploy()}`]
         for (const command of commands) done.push(await typed(site, command))
         return done
       },

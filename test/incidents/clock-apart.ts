@@ -1,4 +1,5 @@
 import type { Incident } from './incident.ts'
+import { goTo } from './keyboard.ts'
 
 /** A minute, as a machine has it that was asleep and has no NTP. */
 const apartMs = -60_000
@@ -30,6 +31,12 @@ export const clockApart: Incident = {
         shows: /clock\s+\S crit\s+\S.* behind the clock of the database/,
         route: 'examination',
         answers: /"check":"clock"(?:(?!"check")[^])*"severity":"crit"/,
+        byKeyboard: {
+          leads: async (keys) => {
+            await goTo(keys, 'h', /\/health$/)
+            await keys.sees(/clock\s+\S crit\s+\S.* behind the clock of the database/)
+          },
+        },
       },
       remedy: /\n {2}(.*timedatectl.*)\n/g,
       carryOut: async () => {

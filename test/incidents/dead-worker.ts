@@ -1,4 +1,5 @@
 import type { Incident } from './incident.ts'
+import { findTask } from './keyboard.ts'
 import { settled } from './terminal.ts'
 
 const minute = 60_000
@@ -29,6 +30,13 @@ export const deadWorker: Incident = {
         shows: /owner-dead[^]*worker-1[^]*silent for 12 min/,
         route: 'topics/invoices/tasks/id:inv-7/why',
         answers: /"code":"owner-dead"/,
+        // Only a new process takes over what the dead one held.
+        byKeyboard: {
+          leads: async (keys) => {
+            await findTask(keys, 'inv-7')
+            await keys.sees(/owner-dead[^]*silent for 12 min/)
+          },
+        },
       },
       remedy: /try: (start a process that processes topic invoices)$/gm,
       carryOut: async () => {

@@ -3,6 +3,8 @@ import { raw } from '@taskstream/task-sql'
 import type { Row } from '@taskstream/task-sql'
 import { administratorOf } from '../databases/least-privilege.ts'
 import type { Incident, Staged } from './incident.ts'
+import { goTo } from './keyboard.ts'
+import type { KeyboardStory } from './keyboard.ts'
 import type { Site } from './site.ts'
 
 /** Databases keep rows that are dead for as long as a transaction may still read them: every poll passes over them. */
@@ -19,6 +21,16 @@ const tooOld = {
     `select 1 as found from pg_stat_activity where pid = ${pid} and now() - xact_start > interval '61 seconds'`,
   mariadb: (pid: number) =>
     `select 1 as found from information_schema.innodb_trx where trx_mysql_thread_id = ${pid} and timestampdiff(second, trx_started, now()) > 61`,
+}
+
+/** No page ends the transactions of others. */
+function toHealth(shows: RegExp): KeyboardStory {
+  return {
+    leads: async (keys) => {
+      await goTo(keys, 'h', /\/health$/)
+      await keys.sees(shows)
+    },
+  }
 }
 
 async function stageOnServer(site: Site): Promise<Staged> {
@@ -49,6 +61,7 @@ async function stageOnServer(site: Site): Promise<Staged> {
       shows: /transaction-open\s+\S (warn|crit)[^\n]*(pg_terminate_backend|kill )/,
       route: 'examination',
       answers: /"check":"transaction-open"(?:(?!"check")[^])*"severity":"(warn|crit)"/,
+      byKeyboard: toHealth(/transaction-open\s+\S (warn|crit)/),
     },
     remedy: /\n {2}end it, once you know what it does: (.*)\n/g,
     carryOut: async ([statement = '']) => {
@@ -72,6 +85,7 @@ async function stageOnFile(site: Site): Promise<Staged> {
       shows: /wal-size\s+\S warn/,
       route: 'examination',
       answers: /"check":"wal-size"(?:(?!"check")[^])*"severity":"warn"/,
+      byKeyboard: toHealth(/wal-size\s+\S warn/),
     },
     remedy: /\n {2}end the reader that never ends, one of the processes that (?:fuser \S+) lists; then: (.*)\n/g,
     carryOut: async ([statement = '']) => {

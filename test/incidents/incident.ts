@@ -1,4 +1,5 @@
 /** What an incident is: a state into which a database is brought, and the one command that finds it. */
+import type { KeyboardStory } from './keyboard.ts'
 import type { Site } from './site.ts'
 
 export const engineKinds = ['sqlite', 'postgres', 'mariadb'] as const
@@ -24,6 +25,7 @@ export interface Shown {
   readonly route: string
   /** What its answer must have. */
   readonly answers: RegExp
+  readonly byKeyboard: KeyboardStory
 }
 
 /** An incident that has happened. */

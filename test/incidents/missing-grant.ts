@@ -1,4 +1,5 @@
 import type { Incident } from './incident.ts'
+import { goTo } from './keyboard.ts'
 
 /** The user of the nodes has every right that the guide grants, but one. */
 export const missingGrant: Incident = {
@@ -30,6 +31,13 @@ export const missingGrant: Incident = {
         shows: /rights\s+\S warn\s+update on/i,
         route: 'examination',
         answers: /"check":"rights"(?:(?!"check")[^])*"severity":"warn"/,
+        // Who operates the console has no rights to give.
+        byKeyboard: {
+          leads: async (keys) => {
+            await goTo(keys, 'h', /\/health$/)
+            await keys.sees(/rights\s+\S warn\s+update on/i)
+          },
+        },
       },
       remedy: /\n {2}unless this user only looks: (.*)\n/g,
       carryOut: async ([statement = '']) => {

@@ -1,4 +1,5 @@
 import type { Incident } from './incident.ts'
+import { findTask } from './keyboard.ts'
 import { typed } from './terminal.ts'
 
 /** A pause outlives the terminal, the process and the memory of whoever made it. */
@@ -25,6 +26,18 @@ export const pausedAndForgotten: Incident = {
         shows: /paused[^]*3 d ago by \S+@\S+: the bank is down/,
         route: 'topics/invoices/tasks/1/why',
         answers: /"code":"paused"/,
+        byKeyboard: {
+          leads: async (keys) => {
+            await findTask(keys, '@1')
+            await keys.sees(/paused[^]*3 d ago by \S+@\S+: the bank is down/)
+          },
+          mends: async (keys) => {
+            // It goes to the button that resumes.
+            await keys.press('p', 'Enter')
+            await keys.isAt(/\/resume$/)
+            await keys.sees(/Done\./)
+          },
+        },
       },
       remedy: /try: (taskstream resume .*)$/gm,
       carryOut: async ([command = '']) => [await typed(site, command)],

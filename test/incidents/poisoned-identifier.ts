@@ -1,4 +1,5 @@
 import type { Incident } from './incident.ts'
+import { findTask, pressButton } from './keyboard.ts'
 import { typed } from './terminal.ts'
 
 /** Of one customer the order of invoices counts, so an invoice that has failed keeps back all that come after it. */
@@ -37,6 +38,19 @@ export const poisonedIdentifier: Incident = {
         shows: /out-of-turn[^]*customer-7 ?@1[^]*insufficient funds[^]*taskstream redrive/,
         route: 'topics/invoices/tasks/id:customer-7/why',
         answers: /"code":"out-of-turn"/,
+        byKeyboard: {
+          leads: async (keys) => {
+            await findTask(keys, 'customer-7')
+            await keys.sees(/out-of-turn[^]*insufficient funds/)
+          },
+          mends: async (keys) => {
+            await keys.press('r')
+            await keys.isAt(/\/act$/)
+            await keys.sees(/1 task will be ready again/)
+            await pressButton(keys, /^Redrive 1$/, /\/act$/)
+            await keys.sees(/1 task is ready again/)
+          },
+        },
       },
       remedy: /try: (taskstream redrive .*)$/gm,
       carryOut: async ([command = '']) => [await typed(site, command)],

@@ -1,4 +1,5 @@
 import type { Incident } from './incident.ts'
+import { goTo, openFirst } from './keyboard.ts'
 import { typed } from './terminal.ts'
 
 /** Every payment is tried again and again, so a service that is down is called without a pause. */
@@ -26,6 +27,20 @@ export const retryStorm: Incident = {
         shows: /HTTP 503 from bank/,
         route: 'errors?topic=payments',
         answers: /"count":\d{2,},[^]*HTTP 503 from bank/,
+        byKeyboard: {
+          leads: async (keys) => {
+            await goTo(keys, 'e', /\/errors$/)
+            await openFirst(keys, /\/errors\/./)
+            await keys.sees(/HTTP 503 from bank/)
+          },
+          mends: async (keys) => {
+            await keys.press('p')
+            await keys.type('the bank is down')
+            await keys.press('Enter')
+            await keys.isAt(/\/pause$/)
+            await keys.sees(/Done\./)
+          },
+        },
       },
       remedy: /try: (taskstream pause .*)$/gm,
       carryOut: async ([command = '']) => [await typed(site, command)],

@@ -1,5 +1,6 @@
 import { periodicTasks } from '@taskstream/task-scheduler'
 import type { Incident } from './incident.ts'
+import { goTo, openFirst, pressButton } from './keyboard.ts'
 
 /** A timer is a row: without a scheduler nobody looks at it. */
 export const timerWithoutScheduler: Incident = {
@@ -26,6 +27,20 @@ export const timerWithoutScheduler: Incident = {
         shows: /crit[^]*timer nightly-invoices of scope system has been due for 1 h/,
         route: 'attention',
         answers: /"id":"timer-overdue","severity":"crit"/,
+        byKeyboard: {
+          leads: async (keys) => {
+            await keys.sees(/crit[^]*timer nightly-invoices of scope system has been due for 1 h/)
+            await goTo(keys, 'i', /\/timers$/)
+            await openFirst(keys, /\/timers\/system\/nightly-invoices$/)
+            await keys.sees(/overdue: does a scheduler run\?/)
+          },
+          // What was missed is made up for by a page; from then on somebody has to start a scheduler.
+          mends: async (keys) => {
+            await pressButton(keys, /^Run now$/, /\/run$/)
+            await keys.sees(/Done\./)
+            await site.start({ role: 'scheduler', name: 'scheduler-1', release: '4.2.0', topic })
+          },
+        },
       },
       remedy: /(start a process with a scheduler of scope \S+)/g,
       carryOut: async ([remedy = '']) => {
