@@ -112,12 +112,9 @@ const slow = [
   'mutants',
   'oracle',
   'prisma-types',
-<<<<<<< HEAD
-  'site',
-=======
   'recipes',
   'shop',
->>>>>>> a7a6538f (A shop as it is deployed: API, worker and console are processes, on PostgreSQL or SQLite by one variable; its test kills the worker and counts)
+  'site',
   'sqlite-beside-worker',
   'start-guide',
   'thread-bundle',
