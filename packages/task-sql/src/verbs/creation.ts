@@ -28,12 +28,19 @@ export interface CheckedCreation {
   readonly headers: string | null
   /** A later creation of the same push replaces this one. */
   readonly redundant?: boolean
-  /** The creation has only an identifier, and perhaps an input. */
+  /** The creation has only an identifier, and perhaps an input and headers. */
   readonly plain: boolean
 }
 
-/** @param at where the creation stands in a list, for error messages. @throws TaskError ARGUMENT_INVALID */
-export function checkCreation(creation: string | TaskCreation, at: string): CheckedCreation {
+/** Headers that a push has written as JSON already. Creations often share one object, such as the context of a trace. */
+export type HeaderTexts = Map<TaskHeaders, string>
+
+/**
+ * @param at where the creation stands in a list, for error messages
+ * @param texts those of the same push
+ * @throws TaskError ARGUMENT_INVALID
+ */
+export function checkCreation(creation: string | TaskCreation, at: string, texts: HeaderTexts): CheckedCreation {
   const given: TaskCreation = typeof creation === 'string' ? { identifier: creation } : creation
   if (typeof given !== 'object' || given === null) throw invalid(`${at}creation`, creation, 'must be an identifier or an object')
   checkNames(creationNames, given, at)
@@ -44,10 +51,11 @@ export function checkCreation(creation: string | TaskCreation, at: string): Chec
         ...nothingElse,
         identifier: given.identifier,
         input: optionalText(`${at}input`, given.input, taskLimits.inputLength),
+        headers: optionalHeaders(at, given.headers, texts),
         // mutants: equivalent literal property, the other statement pushes the same task
         plain: true,
       }
-    : checkRest(given, at)
+    : checkRest(given, at, texts)
 }
 
 /** The values of fields that a creation does not give. Most creations give none of these. */
@@ -61,7 +69,6 @@ const nothingElse = {
   deadlineMs: null,
   priority: 0,
   maxTries: null,
-  headers: null,
 } as const
 const otherFields = Object.keys(nothingElse) as (keyof typeof nothingElse)[]
 
@@ -76,12 +83,11 @@ function isPlain(given: TaskCreation): boolean {
     given.deadline === undefined &&
     given.deadlineMs === undefined &&
     given.priority === undefined &&
-    given.maxTries === undefined &&
-    given.headers === undefined
+    given.maxTries === undefined
   )
 }
 
-function checkRest(given: TaskCreation, at: string): CheckedCreation {
+function checkRest(given: TaskCreation, at: string, texts: HeaderTexts): CheckedCreation {
   if (given.due !== undefined && given.delayMs !== undefined)
     throw invalid(`${at}delayMs`, given.delayMs, 'cannot be given together with due')
   if (given.due !== undefined) checkInstant(`${at}due`, given.due)
@@ -110,7 +116,7 @@ function checkRest(given: TaskCreation, at: string): CheckedCreation {
     priority: given.priority ?? 0,
     // mutants: equivalent nullish:given.maxTries, what is undefined is stored as null
     maxTries: given.maxTries ?? null,
-    headers: given.headers === undefined ? null : checkHeaders(`${at}headers`, given.headers),
+    headers: optionalHeaders(at, given.headers, texts),
   }
   // mutants: equivalent result property equality, the other statement pushes the same task
   return { ...checked, plain: otherFields.every((field) => checked[field] === nothingElse[field]) }
@@ -121,6 +127,15 @@ function optionalText(argument: string, value: string | undefined, maximum: numb
   if (value === undefined || value === null) return null
   checkStorable(argument, value, maximum)
   return /\S/.test(value) ? value : null
+}
+
+function optionalHeaders(at: string, headers: TaskHeaders | undefined, texts: HeaderTexts): string | null {
+  if (headers === undefined) return null
+  const known = texts.get(headers)
+  if (known !== undefined) return known
+  const text = checkHeaders(`${at}headers`, headers)
+  texts.set(headers, text)
+  return text
 }
 
 function checkHeaders(argument: string, headers: TaskHeaders): string {

@@ -4,13 +4,13 @@ import type { Dialect } from '../core/dialect.ts'
 import type { RowColumn, TaskInsertion } from '../core/requests.ts'
 import { blockingClasses, stages, stateNumbers, states } from '../core/states.ts'
 import type { BlockingClass } from '../core/states.ts'
-import { raw, sql } from '../core/statement.ts'
+import { nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import { topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
 import { checkCreation } from './creation.ts'
-import type { CheckedCreation } from './creation.ts'
+import type { CheckedCreation, HeaderTexts } from './creation.ts'
 import { removeOlder, whichCount } from './insertion.ts'
 import { shareOf } from './recheck.ts'
 import { conditionNumber, orderNumber } from '../core/topic-mode.ts'
@@ -33,7 +33,10 @@ export function* push(
   checkInteger('the number of creations', list.length, 0, taskLimits.batchSize)
   if (list.length === 0) return []
   // A hole of a list counts as undefined, which `map` would pass over.
-  const checked = [...list].map((creation, index) => checkCreation(creation, list.length > 1 ? `creations[${index}].` : ''))
+  const texts: HeaderTexts = new Map()
+  const checked = [...list].map((creation, index) =>
+    checkCreation(creation, list.length > 1 ? `creations[${index}].` : '', texts),
+  )
   if (insertion !== 'append') return yield* pushAndRemove(context, topic, checked, insertion)
   return yield* insert(context, topic, checked)
 }
@@ -64,9 +67,10 @@ function* pushAndRemove(
 
 function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {
   const heads = headsOf(checked)
+  const { headers } = checked[0]!
   // mutants: equivalent condition:false result, the other statement inserts the same rows more slowly
-  if (checked.every(({ plain }) => plain)) {
-    const insertion = insertPlain(context, topic, checked, heads)
+  if (checked.every((creation) => creation.plain && creation.headers === headers)) {
+    const insertion = insertPlain(context, topic, checked, heads, headers)
     const sequences = yield* context.dialect.writes.inserted(insertion, topic, checked.length)
     if (sequences.length === 0) throw yield* topicUnknown(context.dialect, topic)
     // Sequences ascend in the order of the rows given.
@@ -81,19 +85,26 @@ function* insert(context: Context, topic: string, checked: readonly CheckedCreat
 
 type PlainCreation = Pick<CheckedCreation, 'identifier' | 'input'>
 
-/** Most pushes carry identifiers and inputs only, and many just one of each. */
+/**
+ * Most pushes carry identifiers and inputs only, and many just one of each. Headers that all have in common, such as the context of a trace, are one
+ * value.
+ */
 function insertPlain(
   context: Context,
   topic: string,
   creations: readonly CheckedCreation[],
   heads: readonly number[] | undefined,
+  headers: string | null,
 ): Statement {
   const first = creations[0]!
   // mutants: equivalent condition:true number:0 boundary, templates only spare the writing of the text
-  if (creations.length > 1 || context.now() !== null) return writePlain(context, topic, creations, heads)
+  if (creations.length > 1 || headers !== null || context.now() !== null)
+    return writePlain(context, topic, creations, heads, headers)
   const { identifier, input } = first
   // mutants: equivalent string, these templates have only one kind
-  return context.single.fill('', { topic, identifier, input }, (places) => writePlain(context, places.topic, [places], heads))
+  return context.single.fill('', { topic, identifier, input }, (places) =>
+    writePlain(context, places.topic, [places], heads, null),
+  )
 }
 
 function writePlain(
@@ -101,6 +112,7 @@ function writePlain(
   topic: string,
   creations: readonly PlainCreation[],
   heads: readonly number[] | undefined,
+  headers: string | null,
 ): Statement {
   const columns: RowColumn[] = [
     { name: 'identifier', type: 'text', values: creations.map(({ identifier }) => identifier) },
@@ -110,8 +122,10 @@ function writePlain(
   return dialect.writes.insertion({
     topic,
     wake: true,
-    columns: raw('topic, identifier, input, created, listed, ranked, stage'),
-    values: sql`p.topic, r.identifier, r.input, ${dialect.expr.now(now())}, ${listing(dialect, heads)}, p.ranking, p.stage`,
+    columns: raw(`topic, identifier, input, created, listed, ranked, stage${headers === null ? '' : ', headers'}`),
+    values: sql`p.topic, r.identifier, r.input, ${dialect.expr.now(now())}, ${listing(dialect, heads)}, p.ranking, p.stage${
+      headers === null ? nothing : sql`, ${dialect.expr.json(sql`${headers}`)}`
+    }`,
     from: dialect.expr.rows(columns),
     count: creations.length,
   })

@@ -109,6 +109,17 @@ export const push: Part = part('push', (engine) => {
     expect(await fixture.page()).toMatchObject([{ headers }])
   })
 
+  test('keeps the headers of each task, whether all tasks of a push have the same or some have others or none', async () => {
+    const shared: Record<string, string> = { trace: 'first' }
+    await fixture.push({ identifier: 'a', headers: shared }, { identifier: 'b', input: 'x', headers: shared })
+    await fixture.push({ identifier: 'c', headers: { trace: 'own' } }, { identifier: 'd', headers: shared }, 'e')
+    shared['trace'] = 'changed'
+    await fixture.push({ identifier: 'f', headers: shared })
+    await fixture.push({ identifier: 'g', headers: shared }, { identifier: 'g', headers: shared })
+    const kept = (await fixture.page()).map(({ headers }) => headers?.['trace'])
+    expect(kept).toEqual(['first', 'first', 'own', 'first', undefined, 'changed', 'changed', 'changed'])
+  })
+
   test('keeps each field of a task, though it is given alone', async () => {
     const due = new Date('2100-01-01T00:00:00Z')
     const fields: readonly (readonly [given: Partial<TaskCreation>, kept: Partial<TaskInfo>])[] = [
