@@ -6,7 +6,15 @@ export { isSameTask, taskToString } from './task.ts'
 export type { HeldTask, JsonValue, PushedTask, Task, TaskCreation, TaskHeaders, TaskInfo, TaskKey, TaskLease } from './task.ts'
 export { attemptOutcomes } from './task-attempts.ts'
 export { submitChannel, taskChannel, taskChannels } from './task-channels.ts'
-export type { ContextualCall, HandlerCall, RepositoryCall, StepCall, SubmitCall, TaskCall } from './task-channels.ts'
+export type {
+  ContextualCall,
+  HandlerCall,
+  RepositoryCall,
+  ServerAddress,
+  StepCall,
+  SubmitCall,
+  TaskCall,
+} from './task-channels.ts'
 export type { AttemptOutcome, PurgeAttemptsOptions, TaskAttempt, TaskAttempts } from './task-attempts.ts'
 export { carriedDecision, TaskDecision, TaskDecisionError, toDecision } from './task-decision.ts'
 export type { DecisionOutcome, TaskExplanation } from './task-decision.ts'

@@ -41,8 +41,20 @@ export interface RepositoryCall {
    * way.
    */
   readonly args: unknown[]
+  /** The database's kind, as OpenTelemetry's conventions name it, such as `postgresql`. */
+  readonly system?: string
+  /** Where the database's server is, if the driver tells. It is looked up when this is called. */
+  readonly server?: () => ServerAddress | undefined
   readonly result?: unknown
   readonly error?: unknown
+}
+
+/** Where a server is. */
+export interface ServerAddress {
+  /** Its name, its IP address, or the path of its socket. */
+  readonly address: string
+  /** 1 to 65 535. Undefined for a socket in the file system. */
+  readonly port?: number
 }
 
 /** Something that runs, and that whoever hears of its start may run within a context. */

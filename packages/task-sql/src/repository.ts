@@ -173,8 +173,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     name,
     told(
       name as VerbName,
-      context.owner,
-      adapter.execution,
+      { owner: context.owner, system: dialect.system, adapter },
       (frequentVerbs.has(name as VerbName) ? often : bind)(verb as AnyVerb),
     ),
   ])

@@ -2,7 +2,8 @@
 import { tracingChannel } from 'node:diagnostics_channel'
 import type { TracingChannel } from 'node:diagnostics_channel'
 import { taskChannels } from '@taskstream/task-api'
-import type { Execution, RepositoryCall } from '@taskstream/task-api'
+import type { RepositoryCall } from '@taskstream/task-api'
+import type { SqlAdapter } from './core/verb.ts'
 import type { VerbName } from './verbs/verbs.ts'
 
 type Channels = TracingChannel<unknown, RepositoryCall>
@@ -30,11 +31,19 @@ const channels: Readonly<Partial<Record<VerbName, Channels>>> = {
   restore: actions,
 }
 
+type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
+
+/** Whose calls are told of. */
+interface Teller<Transaction> {
+  readonly owner: string
+  readonly system: string | undefined
+  readonly adapter: SqlAdapter<Transaction>
+}
+
 /** The same call, of which its channel hears. It costs one look if nobody listens. */
 export function told<Transaction>(
   verb: VerbName,
-  owner: string,
-  execution: Execution,
+  { owner, system, adapter }: Teller<Transaction>,
   run: Call<Transaction>,
 ): Call<Transaction> {
   const channel = channels[verb]
@@ -42,8 +51,12 @@ export function told<Transaction>(
   return (transaction, ...args) => {
     if (!channel.hasSubscribers) return run(transaction, ...args)
     const [topic] = args as readonly unknown[]
-    const call: RepositoryCall = { verb, owner, args: [...args], ...(typeof topic === 'string' && { topic }) }
+    const call: Writable<RepositoryCall> = { verb, owner, args: [...args], server: () => adapter.serverOf?.(transaction) }
+    if (system !== undefined) call.system = system
+    if (typeof topic === 'string') call.topic = topic
     const again = (): unknown => run(transaction, ...(call.args as never[]))
-    return execution === 'sync' ? channel.traceSync(again, call) : channel.tracePromise(again as () => Promise<unknown>, call)
+    return adapter.execution === 'sync'
+      ? channel.traceSync(again, call)
+      : channel.tracePromise(again as () => Promise<unknown>, call)
   }
 }

@@ -21,6 +21,8 @@ import type { Row, Verb } from './verb.ts'
  * which database it runs. `defineDialect` makes a dialect of its parts.
  */
 export interface Dialect {
+  /** The database's kind, as OpenTelemetry's conventions name it. It is told in traces, and no verb goes by it. */
+  readonly system?: string
   readonly tables: Tables
   readonly schema: SchemaStatements
   readonly expr: Expressions

@@ -1,4 +1,4 @@
-import type { Execution, Outcome } from '@taskstream/task-api'
+import type { Execution, Outcome, ServerAddress } from '@taskstream/task-api'
 import type { Statement } from './statement.ts'
 
 /** A row of a driver, by column name. Integers come in the form that the driver gives: number, bigint or string. */
@@ -14,6 +14,8 @@ export interface SqlAdapter<Transaction, E extends Execution = Execution> {
    *   no plan should be kept
    */
   execute(transaction: Transaction, statement: Statement, plan?: string): Outcome<E, readonly Row[]>
+  /** Where the server of this transaction is, for traces. Absent if the driver does not tell, or has no server. Must not throw. */
+  serverOf?(transaction: Transaction): ServerAddress | undefined
 }
 
 /** A verb does no I/O: it yields statements, is given their rows, and returns its result. `runVerb` decides how to wait. */

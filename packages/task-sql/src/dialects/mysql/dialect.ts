@@ -61,6 +61,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
   const schema = database === undefined ? raw('database()') : sql`${database}`
   const { writes, locks, paths, update } = mysqlWrites(tables, variant)
   return defineDialect({
+    system: variant.system,
     tables,
     schema: {
       migrations: mysqlMigrations(tables, variant.definitions),

@@ -15,6 +15,7 @@ import type { MysqlDefinitions, MysqlTables } from './schema.ts'
 import { rows, table } from './values.ts'
 
 export interface MysqlVariant {
+  readonly system: 'mariadb' | 'mysql'
   readonly definitions: MysqlDefinitions
   /** The rows to insert, as a table `r`. */
   rows(columns: readonly RowColumn[]): Statement
@@ -43,6 +44,7 @@ export interface MysqlVariant {
 }
 
 export const mariadbVariant: MysqlVariant = {
+  system: 'mariadb',
   definitions: {
     collation: 'utf8mb4_nopad_bin',
     // With `increment by 0` a cluster sets the increment, which is 1 without a cluster. Galera refuses a cached sequence with another increment.
@@ -78,6 +80,7 @@ export const mariadbVariant: MysqlVariant = {
 }
 
 export const mysqlVariant: MysqlVariant = {
+  system: 'mysql',
   // MySQL has no sequences. For `auto_increment` it requires an index that begins with the column.
   definitions: {
     collation: 'utf8mb4_0900_bin',

@@ -43,6 +43,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
   const now = (clock: number | null): Statement => (clock === null ? sql`(select k.ms from ${tables.clock} k)` : sql`${clock}`)
   const { writes, locks, paths, update } = oracleWrites(tables)
   return defineDialect({
+    system: 'oracle.db',
     tables,
     schema: {
       migrations: oracleMigrations(tables, partitioned),

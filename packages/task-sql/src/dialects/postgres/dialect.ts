@@ -79,6 +79,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   })
   const { writes, locks, paths } = writesReturning({ tables, among, amongKeys, byKey, lock, begin, held, affected })
   return defineDialect({
+    system: 'postgresql',
     tables,
     schema: {
       migrations: postgresMigrations(tables),

@@ -48,6 +48,7 @@ const returning = writesReturning({ tables, among, byKey, lock, held, affected }
 export function sqlite(): Dialect {
   const { writes, locks, paths } = returning
   return defineDialect({
+    system: 'sqlite',
     tables,
     schema: {
       migrations: sqliteMigrations,

@@ -8,6 +8,13 @@ export interface Mysql2Connection {
   query(text: string): Promise<[unknown, ...unknown[]]>
 }
 
+/** Further members of a connection, for traces. */
+interface ConfiguredConnection extends Mysql2Connection {
+  readonly connection?: {
+    readonly config?: { readonly host?: string; readonly port?: number; readonly socketPath?: string }
+  }
+}
+
 const textOf = renderer(() => '?')
 
 /**
@@ -27,5 +34,11 @@ export const fromMysql2: SqlAdapter<Mysql2Connection, 'async'> = {
         ? await connection.query(text)
         : await connection.execute(text, statement.values as SqlValue[])
     return (Array.isArray(result) ? result : [result]) as readonly Row[]
+  },
+  serverOf: (connection) => {
+    const { host, port, socketPath } = (connection as ConfiguredConnection).connection?.config ?? {}
+    if (typeof socketPath === 'string') return { address: socketPath }
+    if (typeof host !== 'string') return undefined
+    return typeof port === 'number' ? { address: host, port } : { address: host }
   },
 }

@@ -9,9 +9,11 @@ export interface PgClient {
   query(text: string, values: unknown[]): Promise<{ rows: Row[] }>
 }
 
-/** Further members of a node-postgres client, for prepared statements. */
+/** Further members of a node-postgres client, for prepared statements and for traces. */
 interface PreparingClient {
   query(query: { readonly name: string; readonly text: string; readonly values: unknown[] }): Promise<{ rows: Row[] }>
+  readonly host?: string
+  readonly port?: number
   /** The server process's id that the client was told when it connected. */
   readonly processID?: number | null
 }
@@ -54,6 +56,12 @@ function preparing(): SqlAdapter<PgClient, 'async'> {
         if (forgottenCodes.has(String((error as { code?: unknown }).code))) kept.set(client, false)
         throw error
       }
+    },
+    serverOf: (client) => {
+      const { host, port } = client as unknown as PreparingClient
+      if (typeof host !== 'string') return undefined
+      // A path is the folder of the server's socket.
+      return typeof port === 'number' && !host.startsWith('/') ? { address: host, port } : { address: host }
     },
   }
 }
