@@ -6,11 +6,13 @@ import { TaskDecision } from '@taskstream/task-api'
 import { composite, eachTask, fixed } from '@taskstream/task-processor'
 import type { ProcessOptions } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
+import { canRun, engine } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { traced } from '../telemetry.ts'
 import type { Traced } from '../telemetry.ts'
 import { useNodeFixture } from './fixture.ts'
+
+const systems = { postgres: ['postgresql'], sqlite: ['sqlite'], mysql: ['mariadb', 'mysql'], oracle: ['oracle.db'] }
 
 const caller = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
@@ -69,6 +71,24 @@ describe.skipIf(!canRun)('a trace', () => {
     expect(process?.attributes).not.toHaveProperty('taskstream.task.identifier')
     expect(complete?.attributes).toMatchObject({ 'messaging.operation.type': 'settle', 'taskstream.batch.success': 1 })
     expect(process?.status.code).toBe(SpanStatusCode.UNSET)
+  })
+
+  test('says in which database tasks are, as the repository knows, or as an option says', async () => {
+    const of = (span: ReadableSpan | undefined): unknown[] =>
+      ['db.system.name', 'server.address', 'server.port'].map((name) => span?.attributes[name])
+    {
+      using traces = traced()
+      await fixture.push('a')
+      await handle({ size: 1 }, 1)
+      const [system] = of(named(traces, 'push')[0])
+      expect(systems[engine.family]).toContain(system)
+      expect(of(named(traces, 'complete')[0])[0]).toBe(system)
+    }
+    using traces = traced({ database: { system: 'mysql', address: 'db-1.example', port: 3307 } })
+    await fixture.push('b')
+    await handle({ size: 1 }, 1)
+    for (const operation of ['push', 'process', 'complete'])
+      expect(of(named(traces, operation)[0])).toEqual(['mysql', 'db-1.example', 3307])
   })
 
   test('of a batch begins anew, and links to the push of each of its tasks', async () => {

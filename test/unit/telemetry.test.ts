@@ -1,5 +1,6 @@
 /** What telemetry promises apart from any database. */
 import { channel, tracingChannel } from 'node:diagnostics_channel'
+import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import * as conventions from '@opentelemetry/semantic-conventions/incubating'
 import { taskChannels } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
@@ -7,6 +8,8 @@ import { eachTask } from '@taskstream/task-processor'
 import type { BatchHandler } from '@taskstream/task-processor'
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import { fromBetterSqlite3, sqlite } from '@taskstream/task-sql/better-sqlite3'
+import { fromMysql2 } from '@taskstream/task-sql/mysql2'
+import { fromPg } from '@taskstream/task-sql/pg'
 import type { SqlAdapter } from '@taskstream/task-sql'
 import { instrumentTaskstream } from '@taskstream/task-telemetry'
 import { taskFields } from '@taskstream/task-telemetry/logs'
@@ -14,10 +17,22 @@ import type { TaskFields } from '@taskstream/task-telemetry/logs'
 import { contentTypes, formatOf, prometheusMetrics } from '@taskstream/task-telemetry/prometheus'
 import { testTasks } from '@taskstream/task-testing'
 import { expect, test } from 'vitest'
-import { errorType, formerSystem, messaging, systemAttributes } from '../../packages/task-telemetry/src/core/conventions.ts'
+import {
+  database,
+  errorType,
+  formerSystem,
+  messaging,
+  systemAttributes,
+} from '../../packages/task-telemetry/src/core/conventions.ts'
 import { allMetrics, prometheusName } from '../../packages/task-telemetry/src/metrics/definitions.ts'
 import { hasPromtool, promtool, withoutPromtool } from '../promtool.ts'
 import { samplesOf } from './prometheus-text.ts'
+
+/** A reader that collects when it is asked to. */
+class Reader extends MetricReader {
+  protected override async onShutdown(): Promise<void> {}
+  protected override async onForceFlush(): Promise<void> {}
+}
 
 /** Tells of a push, as a repository does. */
 function push(topic: string, fails?: Error): void {
@@ -35,7 +50,8 @@ function push(topic: string, fails?: Error): void {
 
 test('every name of the conventions is one of the package that has them', () => {
   const known = new Set<unknown>(Object.values(conventions))
-  for (const name of [...Object.values(messaging), errorType, formerSystem]) expect(known).toContain(name)
+  for (const name of [...Object.values(messaging), ...Object.values(database), errorType, formerSystem])
+    expect(known).toContain(name)
   for (const { name, ofMessaging } of allMetrics) if (ofMessaging) expect(known).toContain(name)
 })
 
@@ -121,7 +137,43 @@ test('what nobody hears any more is not counted', async () => {
   expect(await metrics.collect()).not.toContain('messaging_client_sent_messages_total{')
 })
 
+test('what is counted is told whenever metrics are collected, and once more when telemetry ends', async () => {
+  const reader = new Reader()
+  const instrumented = instrumentTaskstream({ meterProvider: new MeterProvider({ readers: [reader] }) })
+  const sent = async (): Promise<unknown> => {
+    const { resourceMetrics } = await reader.collect()
+    const all = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics)
+    return all.find(({ descriptor }) => descriptor.name === 'messaging.client.sent.messages')?.dataPoints[0]?.value
+  }
+  push('a')
+  push('a')
+  expect(await sent()).toBe(2)
+  push('a')
+  expect(await sent()).toBe(3)
+  push('a')
+  instrumented[Symbol.dispose]()
+  push('a')
+  expect(await sent()).toBe(4)
+})
+
+test('drivers tell where their server is, and nothing if they do not know', () => {
+  expect(fromPg.serverOf?.({ host: 'db-1', port: 5433 } as never)).toEqual({ address: 'db-1', port: 5433 })
+  expect(fromPg.serverOf?.({ host: '/run/postgresql', port: 5432 } as never)).toEqual({ address: '/run/postgresql' })
+  expect(fromPg.serverOf?.({} as never)).toBeUndefined()
+  const mysql = (config?: object): unknown => fromMysql2.serverOf?.({ connection: { config } } as never)
+  expect(mysql({ host: 'db-1', port: 3307 })).toEqual({ address: 'db-1', port: 3307 })
+  expect(mysql({ host: 'localhost', port: 3306, socketPath: '/run/mysqld/mysqld.sock' })).toEqual({
+    address: '/run/mysqld/mysqld.sock',
+  })
+  expect(mysql()).toBeUndefined()
+  expect(fromMysql2.serverOf?.({} as never)).toBeUndefined()
+})
+
 test('an option that is none is refused by its name', () => {
+  const withDatabase = (database: object) => (): unknown => instrumentTaskstream({ database })
+  expect(withDatabase({ host: 'db-1' })).toThrow(/host is no option of database/)
+  expect(withDatabase({ port: 5432 })).toThrow(/database.port .*must stand beside an address/)
+  expect(withDatabase({ address: 'db-1', port: 0 })).toThrow(/database.port/)
   expect(() => instrumentTaskstream({ relations: 'child' } as never)).toThrow(/relations is no option of instrumentTaskstream/)
   expect(() => prometheusMetrics({ topic: 1 } as never)).toThrow(/topic is no option of prometheusMetrics/)
 })

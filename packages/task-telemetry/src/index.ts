@@ -1,4 +1,4 @@
 export { instrumentTaskstream } from './instrument.ts'
-export type { InstrumentOptions } from './instrument.ts'
+export type { DatabaseOptions, InstrumentOptions } from './instrument.ts'
 export type { FleetOptions } from './metrics/fleet.ts'
 export { schemaUrl } from './core/conventions.ts'

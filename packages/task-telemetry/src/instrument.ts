@@ -1,7 +1,7 @@
 import { metrics, propagation, trace } from '@opentelemetry/api'
-import type { MeterProvider, TextMapPropagator, TracerProvider } from '@opentelemetry/api'
-import { checkNames, optionNames } from '@taskstream/task-api'
-import { schemaUrl, scopeName, scopeVersion, systemAttributes } from './core/conventions.ts'
+import type { Attributes, MeterProvider, TextMapPropagator, TracerProvider } from '@opentelemetry/api'
+import { checkInteger, checkNames, checkText, invalid, optionNames } from '@taskstream/task-api'
+import { database as conventions, schemaUrl, scopeName, scopeVersion, systemAttributes } from './core/conventions.ts'
 import { Limits } from './core/limits.ts'
 import { fleetMetrics } from './metrics/definitions.ts'
 import { Fleet } from './metrics/fleet.ts'
@@ -38,8 +38,22 @@ export interface InstrumentOptions<Transaction> {
    * Default: topics keep their names.
    */
   readonly topics?: (topic: string) => string
+  /**
+   * Where the database is, for all spans. Default: spans of pushes, polls, completions and actions say what the repository and its driver tell, which are
+   * the kind of the database and, by `pg` and `mysql2`, the address of its server.
+   */
+  readonly database?: DatabaseOptions
   /** Metrics of the whole database, too. Give this to one process, or to few. */
   readonly fleet?: FleetOptions<Transaction>
+}
+
+export interface DatabaseOptions {
+  /** The kind of the database, `db.system.name` of spans: `postgresql`, `mariadb`, `mysql`, `sqlite` or `oracle.db`. 1 to 100 characters. */
+  readonly system?: string
+  /** The name or the IP address of the server, `server.address` of spans. 1 to 255 characters. */
+  readonly address?: string
+  /** The port of the server, 1 to 65 535, beside an address. */
+  readonly port?: number
 }
 
 const names = optionNames<InstrumentOptions<never>>('instrumentTaskstream', {
@@ -52,8 +66,10 @@ const names = optionNames<InstrumentOptions<never>>('instrumentTaskstream', {
   identifiers: true,
   inject: true,
   topics: true,
+  database: true,
   fleet: true,
 })
+const databaseNames = optionNames<DatabaseOptions>('database', { system: true, address: true, port: true })
 
 /**
  * Makes spans and metrics of all that this process does with tasks, until the returned value is disposed of. Call it after the providers are registered
@@ -74,11 +90,12 @@ export function instrumentTaskstream<Transaction = unknown>(options: InstrumentO
     inject = 'sampled',
   } = options
   const { receiveSpans = false, createSpans = false, identifiers = false, topics, fleet } = options
-  const system = systemAttributes()
+  const all = systemAttributes()
+  const system = { ...all, ...databaseAttributes(options.database) }
   const tracer = tracerProvider.getTracer(scopeName, scopeVersion, { schemaUrl })
   const tracing: Tracing = { tracer, propagator, system, inject, relation, identifiers, createSpans, receiveSpans }
   const limits = new Limits(topics)
-  const instruments = new MeterInstruments(meterProvider.getMeter(scopeName, scopeVersion, { schemaUrl }), system)
+  const instruments = new MeterInstruments(meterProvider.getMeter(scopeName, scopeVersion, { schemaUrl }), all)
   const ends = [
     ...hearPushes(tracing),
     ...new ProcessSpans(tracing).hear(),
@@ -91,4 +108,20 @@ export function instrumentTaskstream<Transaction = unknown>(options: InstrumentO
     ends.push(instruments.observe(Object.values(fleetMetrics), () => read.observations()))
   }
   return { [Symbol.dispose]: () => ends.splice(0).forEach((end) => end()) }
+}
+
+function databaseAttributes(options: DatabaseOptions = {}): Attributes {
+  checkNames(databaseNames, options)
+  const { system, address, port } = options
+  if (system !== undefined) checkText('database.system', system, 100)
+  if (address !== undefined) checkText('database.address', address, 255)
+  if (port !== undefined) {
+    checkInteger('database.port', port, 1, 65_535)
+    if (address === undefined) throw invalid('database.port', port, 'must stand beside an address')
+  }
+  return {
+    ...(system !== undefined && { [conventions.system]: system }),
+    ...(address !== undefined && { [conventions.address]: address }),
+    ...(port !== undefined && { [conventions.port]: port }),
+  }
 }

@@ -22,6 +22,9 @@ export const messaging = {
   clientId: 'messaging.client.id',
 } as const
 
+/** The conventions of databases and servers. */
+export const database = { system: 'db.system.name', address: 'server.address', port: 'server.port' } as const
+
 export const errorType = 'error.type'
 
 /** What is emitted as an error's type if it has none, or if there are too many types. */

@@ -48,3 +48,16 @@ export function hearCalls<Call extends object>(name: string, { started, ended }:
     channels.asyncEnd.unsubscribe(finish)
   }
 }
+
+/** Keeps something about calls. It is a property of theirs, as entries of weak maps have to be collected one by one. */
+export class Beside<Call extends object, Value> {
+  readonly #key = Symbol('telemetry')
+
+  get(call: Call): Value | undefined {
+    return (call as { readonly [key: symbol]: Value | undefined })[this.#key]
+  }
+
+  set(call: Call, value: Value): void {
+    ;(call as { [key: symbol]: Value | undefined })[this.#key] = value
+  }
+}

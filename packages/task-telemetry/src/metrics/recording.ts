@@ -3,11 +3,13 @@ import { taskChannels } from '@taskstream/task-api'
 import type { HandlerCall, HeldTask, NodeReport, RepositoryCall } from '@taskstream/task-api'
 import { errorType, messaging, own } from '../core/conventions.ts'
 import { errorTypeOf, failureOf } from '../core/error-type.ts'
-import { hear, hearCalls } from '../core/hearing.ts'
+import { Beside, hear, hearCalls } from '../core/hearing.ts'
 import type { Unsubscribe } from '../core/hearing.ts'
 import type { Limits } from '../core/limits.ts'
 import { processMetrics } from './definitions.ts'
-import type { Instruments, Labels, Observation, Recorder } from './instruments.ts'
+import type { MetricDefinition } from './definitions.ts'
+import type { Instruments, Observation } from './instruments.ts'
+import { Series } from './series.ts'
 
 interface BatchEvent {
   readonly topic: string
@@ -26,7 +28,8 @@ export function recordProcess(instruments: Instruments, limits: Limits): Unsubsc
 class Recording {
   readonly #instruments: Instruments
   readonly #limits: Limits
-  readonly #startedMs = new WeakMap<object, number>()
+  readonly #attempts: Series
+  readonly #stuck: Series
   /** When the last heartbeat of each owner came through. */
   readonly #beatsMs = new Map<string, number>()
   /** How many batches each owner handles at a time, by topic. */
@@ -35,81 +38,84 @@ class Recording {
   constructor(instruments: Instruments, limits: Limits) {
     this.#instruments = instruments
     this.#limits = limits
+    this.#stuck = this.#byTopic(processMetrics.stuck)
+    this.#attempts = new Series((topic, outcome) =>
+      instruments.recorder(processMetrics.attempts, { [messaging.destination]: topic, [own.outcome]: outcome }),
+    )
   }
 
   hearCalls(): Unsubscribe[] {
-    const { sent, consumed, process, slotsUsed } = processMetrics
-    const record = {
-      sent: this.#instruments.recorder(sent),
-      consumed: this.#instruments.recorder(consumed),
-      process: this.#instruments.recorder(process),
-      used: this.#instruments.recorder(slotsUsed),
-    }
-    const operation = this.#instruments.recorder(processMetrics.operation)
-    const begin = this.#beginTopic()
+    const { sent, consumed } = processMetrics
+    const pushed = this.#byFailure(sent, 'push')
+    const polled = this.#byFailure(consumed, 'poll')
     return [
-      this.#hear(taskChannels.push, operation, (call, labels) => record.sent(countOf(call.result ?? call.args[1]), labels)),
-      this.#hear(taskChannels.poll, operation, ({ result }, labels) => {
+      this.#hear(taskChannels.push, 'push', ({ result, args }, topic, failure) =>
+        pushed.of(topic, failure)(countOf(result ?? args[1])),
+      ),
+      this.#hear(taskChannels.poll, 'poll', ({ result }, topic, failure) => {
         const count = countOf(result ?? [])
-        if (count > 0) record.consumed(count, labels)
+        if (count > 0) polled.of(topic, failure)(count)
       }),
-      this.#hear(taskChannels.complete, operation, () => {}),
-      hearCalls<HandlerCall>(taskChannels.handle, {
-        started: (call) => {
-          this.#startedMs.set(call, performance.now())
-          begin(call.topic)
-          record.used(1, this.#of(call.topic))
-        },
-        ended: (call) => {
-          const startedMs = this.#startedMs.get(call)
-          if (startedMs === undefined) return
-          record.used(-1, this.#of(call.topic))
-          const labels = { ...this.#of(call.topic), [messaging.operationName]: 'process', ...this.#failure(failureOf(call)) }
-          record.process((performance.now() - startedMs) / ms, labels)
-        },
-      }),
+      this.#hear(taskChannels.complete, 'complete', () => {}),
+      this.#hearHandlers(),
     ]
+  }
+
+  #hearHandlers(): Unsubscribe {
+    const startedMs = new Beside<HandlerCall, number>()
+    const begin = this.#beginTopic()
+    const used = this.#byTopic(processMetrics.slotsUsed)
+    const process = this.#byFailure(processMetrics.process, 'process')
+    return hearCalls<HandlerCall>(taskChannels.handle, {
+      started: (call) => {
+        startedMs.set(call, performance.now())
+        const topic = this.#limits.topic(call.topic)
+        begin(topic)
+        used.of(topic)(1)
+      },
+      ended: (call) => {
+        const started = startedMs.get(call)
+        if (started === undefined) return
+        const topic = this.#limits.topic(call.topic)
+        used.of(topic)(-1)
+        process.of(topic, this.#failure(failureOf(call)))((performance.now() - started) / ms)
+      },
+    })
   }
 
   /** Counters of a topic begin with 0, as an increase from nothing is none for those who compute rates. */
   #beginTopic(): (topic: string) => void {
-    const attempt = this.#instruments.recorder(processMetrics.attempts)
-    const stuck = this.#instruments.recorder(processMetrics.stuck)
     const begun = new Set<string>()
     return (topic) => {
-      const name = this.#limits.topic(topic)
-      if (begun.has(name)) return
-      begun.add(name)
-      const labels = { [messaging.destination]: name }
-      for (const outcome of ['success', 'failure', 'retry']) attempt(0, { ...labels, [own.outcome]: outcome })
-      stuck(0, labels)
+      if (begun.has(topic)) return
+      begun.add(topic)
+      for (const outcome of ['success', 'failure', 'retry']) this.#attempts.of(topic, outcome)(0)
+      this.#stuck.of(topic)(0)
     }
   }
 
   hearNodes(): Unsubscribe[] {
-    const { attempts, errors, leaseLost, stuck, blocked } = processMetrics
-    const attempt = this.#instruments.recorder(attempts)
-    const error = this.#instruments.recorder(errors)
-    const lost = this.#instruments.recorder(leaseLost)
-    const hanging = this.#instruments.recorder(stuck)
-    lost(0, {})
-    const standing = this.#instruments.recorder(blocked)
+    const { errors, leaseLost, blocked } = processMetrics
+    const failed = new Series((activity) => this.#instruments.recorder(errors, { [own.activity]: activity }))
+    const lost = this.#instruments.recorder(leaseLost, {})
+    lost(0)
+    const standing = this.#instruments.recorder(blocked, {})
     const ended = (topic: string, outcome: string, count: number): void => {
-      if (count > 0) attempt(count, { ...this.#of(topic), [own.outcome]: outcome })
+      if (count > 0) this.#attempts.of(this.#limits.topic(topic), outcome)(count)
     }
     return [
       hear<BatchEvent & { readonly outcomes: Readonly<Record<string, number>> }>(
         'taskstream:onComplete',
         ({ topic, outcomes }) => {
-          for (const [outcome, count] of Object.entries(outcomes)) ended(topic, outcome, count)
+          for (const outcome in outcomes) ended(topic, outcome, outcomes[outcome] ?? 0)
         },
       ),
       hear<BatchEvent>('taskstream:onLost', ({ topic, tasks }) => ended(topic, 'lost', tasks.length)),
       hear<BatchEvent>('taskstream:onReturned', ({ topic, tasks }) => ended(topic, 'returned', tasks.length)),
-      hear<BatchEvent>('taskstream:onStuck', ({ topic }) => hanging(1, this.#of(topic))),
-      hear<{ readonly activity: string }>('taskstream:onError', ({ activity }) => error(1, { [own.activity]: activity })),
-      hear('taskstream:onLeaseLost', () => lost(1, {})),
-      hear<{ readonly blockedMs: number }>('taskstream:onBlocked', ({ blockedMs }) => standing(blockedMs / ms, {})),
+      hear<BatchEvent>('taskstream:onStuck', ({ topic }) => this.#stuck.of(this.#limits.topic(topic))(1)),
+      hear<{ readonly activity: string }>('taskstream:onError', ({ activity }) => failed.of(activity)(1)),
+      hear('taskstream:onLeaseLost', () => lost(1)),
+      hear<{ readonly blockedMs: number }>('taskstream:onBlocked', ({ blockedMs }) => standing(blockedMs / ms)),
       hearCalls<RepositoryCall>(taskChannels.heartbeat, {
         ended: (call) => {
           if (!('error' in call)) this.#beatsMs.set(call.owner, performance.now())
@@ -148,26 +154,42 @@ class Recording {
     } else this.#slots.set(owner, report.topics)
   }
 
-  #hear(name: string, operation: Recorder, count: (call: RepositoryCall, labels: Labels) => void): Unsubscribe {
-    return hearCalls<RepositoryCall>(name, {
-      started: (call) => void this.#startedMs.set(call, performance.now()),
+  #hear(
+    channel: string,
+    verb: string,
+    count: (call: RepositoryCall, topic: string, failure: string | undefined) => void,
+  ): Unsubscribe {
+    const startedMs = new Beside<RepositoryCall, number>()
+    const operation = this.#byFailure(processMetrics.operation, verb)
+    return hearCalls<RepositoryCall>(channel, {
+      started: (call) => startedMs.set(call, performance.now()),
       ended: (call) => {
-        const startedMs = this.#startedMs.get(call)
-        if (startedMs === undefined || call.topic === undefined) return
-        const failure = 'error' in call ? errorTypeOf(call.error) : undefined
-        const labels = { ...this.#of(call.topic), [messaging.operationName]: call.verb, ...this.#failure(failure) }
-        operation((performance.now() - startedMs) / ms, labels)
-        count(call, labels)
+        const started = startedMs.get(call)
+        if (started === undefined || call.topic === undefined) return
+        const topic = this.#limits.topic(call.topic)
+        const failure = 'error' in call ? this.#failure(errorTypeOf(call.error)) : undefined
+        operation.of(topic, failure)((performance.now() - started) / ms)
+        count(call, topic, failure)
       },
     })
   }
 
-  #of(topic: string): Labels {
-    return { [messaging.destination]: this.#limits.topic(topic) }
+  #byTopic(definition: MetricDefinition): Series {
+    return new Series((topic) => this.#instruments.recorder(definition, { [messaging.destination]: topic }))
   }
 
-  #failure(type: string | undefined): Labels {
-    return type === undefined ? {} : { [errorType]: this.#limits.error(type) }
+  #byFailure(definition: MetricDefinition, operation: string): Series {
+    return new Series((topic, failure) =>
+      this.#instruments.recorder(definition, {
+        [messaging.destination]: topic,
+        [messaging.operationName]: operation,
+        ...(failure !== '' && { [errorType]: failure }),
+      }),
+    )
+  }
+
+  #failure(type: string | undefined): string | undefined {
+    return type === undefined ? undefined : this.#limits.error(type)
   }
 }
 

@@ -1,6 +1,6 @@
 /** Keeps the values of metrics, and writes them as Prometheus reads them. */
 import { systemAttributes } from '../core/conventions.ts'
-import { prometheusLabel, prometheusName } from '../metrics/definitions.ts'
+import { allMetrics, prometheusLabel, prometheusName } from '../metrics/definitions.ts'
 import type { MetricDefinition } from '../metrics/definitions.ts'
 import type { Instruments, Labels, Observation, Recorder, Unobserve } from '../metrics/instruments.ts'
 
@@ -21,12 +21,12 @@ export class Registry implements Instruments {
   readonly #recorded = new Map<MetricDefinition, Values>()
   readonly #observed = new Map<object, () => Iterable<Observation> | Promise<Iterable<Observation>>>()
 
-  recorder(definition: MetricDefinition): Recorder {
+  recorder(definition: MetricDefinition, labels: Labels): Recorder {
     const values: Values = this.#recorded.get(definition) ?? new Map<string, Series>()
     this.#recorded.set(definition, values)
     const { buckets = [], kind } = definition
-    return (value, labels) => {
-      const series = seriesOf(values, definition, labels)
+    const series = seriesOf(values, definition, labels)
+    return (value) => {
       series.value += value
       series.count++
       if (kind !== 'histogram') return
@@ -53,7 +53,7 @@ export class Registry implements Instruments {
       }
       for (const [definition, values] of observed) all.set(definition, values.values())
     }
-    const families = [...all].map(([definition, series]) => familyText(definition, series, format)).filter(Boolean)
+    const families = allMetrics.flatMap((definition) => familyText(definition, all.get(definition) ?? [], format) || [])
     return `${families.join('')}${format === 'openmetrics' ? '# EOF\n' : ''}`
   }
 }

@@ -4,20 +4,22 @@ import type { HeldTask, RepositoryCall } from '@taskstream/task-api'
 import { SpanKind } from '@opentelemetry/api'
 import type { Span } from '@opentelemetry/api'
 import { messaging, own } from '../core/conventions.ts'
-import { hearCalls } from '../core/hearing.ts'
+import { Beside, hearCalls } from '../core/hearing.ts'
 import type { Unsubscribe } from '../core/hearing.ts'
 import { linksOf } from './carrier.ts'
-import { attributesOf, failBy } from './tracing.ts'
+import { beginnings, failBy, tellDatabase } from './tracing.ts'
 import type { Tracing } from './tracing.ts'
 
 export function hearActions(tracing: Tracing): Unsubscribe {
-  const spans = new WeakMap<RepositoryCall, Span>()
+  const spans = new Beside<RepositoryCall, Span>()
   return hearCalls<RepositoryCall>(taskChannels.action, {
     started: (call) => {
       const { verb, topic } = call
       const name = topic === undefined ? verb : `${verb} ${topic}`
       const attributes = { ...tracing.system, ...(topic !== undefined && { [messaging.destination]: topic }) }
-      spans.set(call, tracing.tracer.startSpan(name, { kind: SpanKind.INTERNAL, attributes }))
+      const span = tracing.tracer.startSpan(name, { kind: SpanKind.INTERNAL, attributes })
+      if (span.isRecording()) tellDatabase(tracing, span, call)
+      spans.set(call, span)
     },
     ended: (call) => {
       const span = spans.get(call)
@@ -32,19 +34,22 @@ export function hearActions(tracing: Tracing): Unsubscribe {
 
 /** A poll that finds nothing has no span, as most polls of an idle topic do. */
 export function hearPolls(tracing: Tracing): Unsubscribe {
-  const startedAt = new WeakMap<RepositoryCall, Date>()
+  const startedMs = new Beside<RepositoryCall, number>()
+  const beginningOf = beginnings(tracing, 'poll', { kind: SpanKind.CLIENT })
   return hearCalls<RepositoryCall>(taskChannels.poll, {
-    started: (call) => void startedAt.set(call, new Date()),
+    started: (call) => startedMs.set(call, Date.now()),
     ended: (call) => {
       const { topic, owner } = call
-      const startTime = startedAt.get(call)
+      const startTime = startedMs.get(call)
       const tasks = (call.result ?? []) as readonly HeldTask[]
-      if (topic === undefined || !startTime || (tasks.length === 0 && !('error' in call))) return
-      const attributes = { ...attributesOf(tracing, 'poll', 'poll', topic), [messaging.clientId]: owner }
-      const span = tracing.tracer.startSpan(`poll ${topic}`, { kind: SpanKind.CLIENT, attributes, startTime })
+      if (topic === undefined || startTime === undefined || (tasks.length === 0 && !('error' in call))) return
+      const { name, options } = beginningOf(topic)
+      const span = tracing.tracer.startSpan(name, { ...options, startTime })
       if (span.isRecording()) {
+        span.setAttribute(messaging.clientId, owner)
         span.setAttribute(messaging.batchCount, tasks.length)
         span.addLinks(linksOf(tasks, tracing.propagator))
+        tellDatabase(tracing, span, call)
       }
       if ('error' in call) failBy(span, call.error)
       span.end()

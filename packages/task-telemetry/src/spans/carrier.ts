@@ -74,6 +74,8 @@ function withHeaders(creation: Creation, carrier: Readonly<Record<string, string
   if (typeof creation === 'string') return { identifier: creation, headers: carrier }
   const isOther = typeof creation !== 'object' || creation === null
   if (isOther || (creation.headers !== undefined && headersOf(creation) === undefined)) return creation
+  // Creations share one object then, which the push writes once.
+  if (creation.headers === undefined) return { ...creation, headers: carrier }
   const headers = { ...carrier, ...creation.headers }
   return isShort(headers) ? { ...creation, headers } : creation
 }

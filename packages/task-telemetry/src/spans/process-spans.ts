@@ -5,13 +5,13 @@ import { context as contexts, ROOT_CONTEXT, SpanKind, trace } from '@opentelemet
 import type { Attributes, Context, Span } from '@opentelemetry/api'
 import { messaging, outcomeCount, own } from '../core/conventions.ts'
 import { errorOf, failureType, outcomeOf } from '../core/error-type.ts'
-import { hear, hearCalls } from '../core/hearing.ts'
+import { Beside, hear, hearCalls } from '../core/hearing.ts'
 import type { Unsubscribe } from '../core/hearing.ts'
 import { linksOf, spanContextOf } from './carrier.ts'
 import { Handled } from './handled.ts'
 import { idOf } from './push-spans.ts'
-import { attributesOf, fail, failBy, within } from './tracing.ts'
-import type { Tracing } from './tracing.ts'
+import { beginnings, fail, failBy, tellDatabase, within } from './tracing.ts'
+import type { Beginning, Tracing } from './tracing.ts'
 
 type Decisions = ReadonlyMap<HeldTask, TaskDecision>
 
@@ -28,13 +28,19 @@ export class ProcessSpans {
   /** What is sampled and has not ended, the oldest first. */
   readonly #open = new Set<Handled>()
   readonly #handled = new WeakMap<HeldTask, Handled>()
-  /** The contexts of tasks whose span is not sampled: one task of each batch. */
+  /** One task of each batch whose span is not sampled, though a span that is surrounds it. */
   readonly #unsampled = new WeakSet<HeldTask>()
-  readonly #calls = new WeakMap<HandlerCall, Handled>()
-  readonly #spans = new WeakMap<object, Span>()
+  readonly #calls = new Beside<HandlerCall, Handled>()
+  readonly #spans = new Beside<object, Span>()
+  readonly #asChild: (topic: string) => Beginning
+  readonly #asRoot: (topic: string) => Beginning
+  readonly #complete: (topic: string) => Beginning
 
   constructor(tracing: Tracing) {
     this.#tracing = tracing
+    this.#asChild = beginnings(tracing, 'process', { kind: SpanKind.CONSUMER })
+    this.#asRoot = beginnings(tracing, 'process', { kind: SpanKind.CONSUMER, root: true })
+    this.#complete = beginnings(tracing, 'complete', { kind: SpanKind.CLIENT })
   }
 
   hear(): readonly Unsubscribe[] {
@@ -76,18 +82,23 @@ export class ProcessSpans {
   #begin(call: HandlerCall): void {
     const tracing = this.#tracing
     const { topic, tasks } = call
-    const [alone] = tasks.length === 1 ? tasks : []
+    const alone = tasks.length === 1 ? tasks[0] : undefined
     const origin = alone && spanContextOf(alone.headers, tracing.propagator)
     const isChild = origin !== undefined && alone?.attempt === 1 && tracing.relation === 'child'
     const parent = isChild ? trace.setSpanContext(ROOT_CONTEXT, origin) : ROOT_CONTEXT
-    const attributes = attributesOf(tracing, 'process', 'process', topic)
-    const span = tracing.tracer.startSpan(`process ${topic}`, { kind: SpanKind.CONSUMER, attributes, root: !isChild }, parent)
-    // What the caller has put into the context beside a span, such as baggage, stays there.
-    const context = trace.setSpan(contexts.active(), span)
+    const { name, options } = isChild ? this.#asChild(topic) : this.#asRoot(topic)
+    const span = tracing.tracer.startSpan(name, options, parent)
+    const spanContext = span.spanContext()
+    // Without a provider there is no span.
+    if (!trace.isSpanContextValid(spanContext)) return
+    // What the caller has put into the context beside a span, such as baggage, stays there. A span that is not sampled is in the context, too, as
+    // spans that the handler makes would otherwise be sampled by themselves.
+    const surrounding = contexts.active()
+    const context = trace.setSpan(surrounding, span)
     call.within = within(context)
-    call.span = span.spanContext()
+    call.span = spanContext
     if (!span.isRecording()) {
-      if (tasks[0]) this.#unsampled.add(tasks[0])
+      if (tasks[0] && trace.getSpan(surrounding)?.isRecording()) this.#unsampled.add(tasks[0])
       return
     }
     this.#describe(span, tasks)
@@ -145,17 +156,14 @@ export class ProcessSpans {
     const [topic, decisions] = call.args as [string, Decisions]
     if (!(decisions instanceof Map)) return
     const [first] = decisions.keys() as Iterable<HeldTask>
-    if (!first || this.#unsampled.has(first)) return
-    const handled = this.#handled.get(first)
+    const handled = first && this.#handled.get(first)
     const parent = handled?.context ?? contexts.active()
-    if (!trace.getSpan(parent)?.isRecording() && !handled) return
-    const span = this.#tracing.tracer.startSpan(
-      `complete ${topic}`,
-      { kind: SpanKind.CLIENT, attributes: attributesOf(this.#tracing, 'complete', 'complete', topic) },
-      parent,
-    )
+    if (!first || (!handled && (!trace.getSpan(parent)?.isRecording() || this.#unsampled.has(first)))) return
+    const { name, options } = this.#complete(topic)
+    const span = this.#tracing.tracer.startSpan(name, options, parent)
     if (decisions.size > 1) span.setAttribute(messaging.batchCount, decisions.size)
     else span.setAttribute(messaging.messageId, idOf(first))
+    tellDatabase(this.#tracing, span, call)
     // Batches that end together are completed together.
     const others = new Set([...(decisions.keys() as Iterable<HeldTask>)].flatMap((task) => this.#handled.get(task) ?? []))
     for (const other of [...others].slice(0, 128)) if (other !== handled) span.addLink({ context: other.span.spanContext() })

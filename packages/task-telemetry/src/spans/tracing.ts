@@ -1,12 +1,14 @@
 /** What all spans are made with. */
+import type { RepositoryCall } from '@taskstream/task-api'
 import { context as contexts, SpanStatusCode } from '@opentelemetry/api'
-import type { Attributes, Context, Span, TextMapPropagator, Tracer } from '@opentelemetry/api'
-import { errorType, messaging, operationTypes } from '../core/conventions.ts'
+import type { Attributes, Context, Span, SpanOptions, TextMapPropagator, Tracer } from '@opentelemetry/api'
+import { database, errorType, messaging, operationTypes } from '../core/conventions.ts'
 import { errorTypeOf } from '../core/error-type.ts'
 
 export interface Tracing {
   readonly tracer: Tracer
   readonly propagator: TextMapPropagator
+  /** What all spans say: of which system they are, and where the database is, if an option says so. */
   readonly system: Attributes
   readonly inject: 'sampled' | 'always'
   readonly relation: 'child' | 'link'
@@ -18,18 +20,35 @@ export interface Tracing {
 /** An exception's stack in an event, in characters. */
 const stackLength = 4_096
 
-/** The attributes of an operation on a topic. */
-export function attributesOf(
+/** A span's name, and the options that it begins with. */
+export interface Beginning {
+  readonly name: string
+  readonly options: Readonly<SpanOptions>
+}
+
+/** For how many topics beginnings are kept. */
+const mostTopics = 1_000
+
+/** How spans of an operation begin. That is made once for each topic, as most spans are not sampled and need nothing else. */
+export function beginnings(
   { system }: Pick<Tracing, 'system'>,
-  operation: string,
-  type: keyof typeof operationTypes,
-  topic: string,
-): Attributes {
-  return {
-    ...system,
-    [messaging.operationName]: operation,
-    [messaging.operationType]: operationTypes[type],
-    [messaging.destination]: topic,
+  operation: keyof typeof operationTypes,
+  options: SpanOptions,
+): (topic: string) => Beginning {
+  const made = new Map<string, Beginning>()
+  return (topic) => {
+    const known = made.get(topic)
+    if (known) return known
+    const attributes = {
+      ...system,
+      [messaging.operationName]: operation,
+      [messaging.operationType]: operationTypes[operation],
+      [messaging.destination]: topic,
+    }
+    const beginning = { name: `${operation} ${topic}`, options: { ...options, attributes } }
+    if (made.size >= mostTopics) made.clear()
+    made.set(topic, beginning)
+    return beginning
   }
 }
 
@@ -44,6 +63,15 @@ export function fail(span: Span, type: string, error?: unknown): void {
 
 export function failBy(span: Span, error: unknown): void {
   fail(span, errorTypeOf(error), error)
+}
+
+/** Says of a span that is recorded in which database its call was, unless an option has said it of all spans. */
+export function tellDatabase({ system }: Pick<Tracing, 'system'>, span: Span, call: RepositoryCall): void {
+  if (call.system !== undefined && !(database.system in system)) span.setAttribute(database.system, call.system)
+  const server = database.address in system ? undefined : call.server?.()
+  if (!server) return
+  span.setAttribute(database.address, server.address)
+  if (server.port !== undefined) span.setAttribute(database.port, server.port)
 }
 
 /** Runs work in a context. */
