@@ -1,9 +1,11 @@
 /** The HTTP API on every engine: what is asked, who may ask it, and that every answer is as the document says. */
 import { taskConsole } from '@taskstream/task-console'
 import type { Role } from '@taskstream/task-console'
+import { prometheusMetrics } from '@taskstream/task-telemetry/prometheus'
 import { useFixture } from '@taskstream/task-testing/suite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
+import type { AnyTransaction } from '../subject.ts'
 import { openDocument } from './console-document.ts'
 import { apiPaths, makeScene, secrets, Visitor } from './console-scene.ts'
 import type { Scene } from './console-scene.ts'
@@ -129,6 +131,27 @@ describe.skipIf(!canRun)('the API of the console', () => {
       expect(answer).toMatchObject({ status, code, ...more })
       expect(document.checkProblem(answer)).toEqual([])
     }
+  })
+
+  test('tells metrics if it is given some, to those who see all topics', async () => {
+    using metrics = prometheusMetrics<AnyTransaction>({
+      fleet: { tasks: visitor.database.repository, transactions: visitor.database.transactions },
+    })
+    expect((await visitor.get(visitor.as('admin'), 'metrics')).status).toBe(404)
+    for (const role of ['viewer', 'admin'] as const) {
+      const response = await visitor.get(visitor.as(role, { metrics }), 'metrics')
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-type')).toContain('version=0.0.4')
+      expect(await response.text()).toContain(`taskstream_topic_tasks{messaging_destination_name="${scene.topic}"`)
+    }
+    const openMetrics = await visitor.get(visitor.as('viewer', { metrics }), 'metrics', {
+      accept: 'application/openmetrics-text; version=1.0.0',
+    })
+    expect(await openMetrics.text()).toMatch(/# EOF\n$/)
+    const some = visitor.consoleFor({ name: 'ola', role: 'admin', topics: [scene.topic] }, { metrics })
+    expect((await visitor.get(some, 'metrics')).status).toBe(403)
+    expect((await visitor.get(visitor.consoleFor(undefined, { metrics }), 'metrics')).status).toBe(403)
+    expect((await visitor.get(taskConsole({ ...visitor.database, metrics }), 'metrics')).status).toBe(403)
   })
 
   test('is alive without a database, and ready with one', async () => {

@@ -14,7 +14,7 @@ import type { Overview } from './api/overview.ts'
 import { bodyOf, formOf, givenOf } from './api/given.ts'
 import type { Asked } from './api/route.ts'
 import { routes } from './api/routes.ts'
-import { isAccess, may } from './core/access.ts'
+import { isAccess, may, sees } from './core/access.ts'
 import type { Access, Role } from './core/access.ts'
 import { unknownTopic } from './core/context.ts'
 import type { AnyTransaction } from './core/context.ts'
@@ -107,6 +107,14 @@ export function taskConsole<Transaction>(options: TaskConsoleOptions<Transaction
     }
     c.header('cache-control', 'no-store')
   })
+  const { metrics } = options
+  if (metrics)
+    app.get('/metrics', needing('viewer'), (c) => {
+      // They are of all topics.
+      if (!sees(c.get('asked').access, undefined))
+        throw new Problem('FORBIDDEN', 403, 'Metrics tell of all topics, and you may see some.')
+      return metrics.answer(c.req.raw)
+    })
   app.get('/api/v1/openapi.json', (c) => c.json(documentOf(routes)))
   for (const { method, path, role, handle } of routes)
     app.on(method, `/api/v1${path}`, needing(role), async (c) =>
@@ -174,6 +182,7 @@ function check<Transaction>(options: TaskConsoleOptions<Transaction>): string {
     readOnly: true,
     environment: true,
     redact: true,
+    metrics: true,
     onError: true,
   })
   const { basePath = '/', environment } = options

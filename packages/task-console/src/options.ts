@@ -30,6 +30,14 @@ export interface TaskConsoleOptions<Transaction> {
   readonly environment?: string
   /** Leaves out more of a payload than the console does by itself. It is called with what is left after secrets were masked. */
   readonly redact?: (task: { readonly topic: string; readonly sequence: number }, field: PayloadField, text: string) => string
+  /**
+   * Answers `GET /metrics`, such as `prometheusMetrics()` of `@taskstream/task-telemetry/prometheus`, to those who see all topics. Default: there is no such
+   * route.
+   *
+   * @example
+   * metrics: prometheusMetrics({ fleet: { tasks, transactions } })
+   */
+  readonly metrics?: { answer(request: Request): Response | Promise<Response> }
   /** Told of errors that are not the fault of the request. Default: they are written to the console of the process. */
   readonly onError?: (error: unknown) => void
 }
