@@ -270,6 +270,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '6 19ddff08c7d9aa9e',
       '7 956fed6fa23b4c43',
       '8 c1af966a25188064',
+      '9 2322d0286421ba41',
     ])
     const later = [
       '2 0fed6a89831c02e9',
@@ -280,6 +281,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '7 e532954fffbee9a8',
       '8 57bf5d771c6bf28a',
       '9 f6645e7bf09e54ae',
+      '10 079b339315395922',
     ]
     expect(hash(postgres())).toEqual(['1 db40af47c92be473', ...later])
     expect(hash(postgres({ partitioned: true }))).toEqual(['1 9e378b3322dede03', ...later])
@@ -290,6 +292,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '4 c4269eba888be4f4',
       '5 42fc537b7d922c8f',
       '6 f0f42c87a38d5b84',
+      '7 8505a261f5e547a1',
     ])
     expect(hash(mysql())).toEqual([
       '1 18630787a9cf68ab',
@@ -298,6 +301,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '4 6261bc5cf2660524',
       '5 153098a34a297c6b',
       '6 0c74f1a58ae053a1',
+      '7 b1eb2d70323e797b',
     ])
     expect(hash(oracle())).toEqual([
       '1 2472539229165cbf',
@@ -305,6 +309,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '3 48cd7ec9449afd94',
       '4 8882c8220a9fa6e4',
       '5 c19a89f3136019ca',
+      '6 be86de37a302df6f',
     ])
   })
 })

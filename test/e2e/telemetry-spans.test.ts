@@ -3,6 +3,7 @@ import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace-base'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { TaskDecision } from '@taskstream/task-api'
+import type { TaskAttempt } from '@taskstream/task-api'
 import { composite, eachTask, fixed } from '@taskstream/task-processor'
 import type { ProcessOptions } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'
@@ -123,6 +124,22 @@ describe.skipIf(!canRun)('a trace', () => {
     expect(second?.spanContext().traceId).not.toBe(first?.spanContext().traceId)
     expect(linked(second)).toEqual([idOf(push)])
     expect(second?.attributes).toMatchObject({ 'taskstream.task.attempt': 2, 'taskstream.task.outcome': 'success' })
+  })
+
+  test('is kept with each attempt that did not succeed, and with no other', async () => {
+    using traces = traced()
+    await fixture.push('a', 'b')
+    const failing = eachTask<AnyTransaction>(({ identifier }) => {
+      if (identifier === 'a') throw new RangeError('no')
+    })
+    await handle({ handler: failing, size: 1, retry: fixed({ tries: 2, afterMs: 0 }) }, 3)
+    const [a] = await fixture.page()
+    const kept = await fixture.commit<readonly TaskAttempt[]>((tx) => fixture.tasks.attempts(tx, fixture.topic, a!.sequence))
+    const ofA = named(traces, 'process').filter(
+      (span) => span.attributes['messaging.message.id'] === `${fixture.topic}@${a?.sequence}`,
+    )
+    expect(kept.map(({ trace: id }) => id)).toEqual(ofA.map((span) => span.spanContext().traceId))
+    expect(new Set(kept.map(({ trace: id }) => id)).size).toBe(2)
   })
 
   test('has the error of a task that fails, once, and its type', async () => {

@@ -121,7 +121,7 @@ const plausible: Readonly<Record<string, unknown>> = {
   tries: 0,
   turn: (place: number) => place + 1,
   used: 0,
-  version: 5,
+  version: 6,
   waiting: 1,
   wanted: 1,
 }

@@ -181,7 +181,7 @@ stage = case when t.stage <= 4 then 4 when t.stage <= 7 then 7 else t.stage end 
 -- attempts
 --   text, number
 select t.attempt, t.started as started, t.ended as ended, t.outcome, t.reason, t.owner, t.error, t.message,
-t.fingerprint, t.release_name
+t.fingerprint, t.release_name, t.trace
 from task_attempt t
 where t.topic = :1 and t.sequence = :2
 order by t.attempt
@@ -189,7 +189,7 @@ order by t.attempt
 -- attempts
 --   text, text, text
 select t.attempt, t.started as started, t.ended as ended, t.outcome, t.reason, t.owner, t.error, t.message,
-t.fingerprint, t.release_name
+t.fingerprint, t.release_name, t.trace
 from task_attempt t
 where t.topic = :1 and t.sequence = (select k.sequence from task k where k.topic = :2 and k.external_id = :3)
 order by t.attempt
@@ -288,14 +288,14 @@ where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 -- complete
 --   null, JSON in a CLOB, text, JSON
 --   null, JSON in a CLOB, text, JSON in a CLOB
-insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name)
+insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name, trace)
 select t.topic, t.sequence, t.attempt, t.started, t.completed,
 case when t.reason = 5 then 3
 when t.state = 3 then 0
 when t.due is null then 2
 else 1 end, t.reason, t.owner, r.ended_error, r.ended_message,
-r.ended_fingerprint, :1
-from json_table(:2, '$[*]' error on error columns (nth for ordinality, ended_sequence number path '$[0]' error on error, ended_error varchar2(4000 byte) path '$[1]' error on error, ended_message clob path '$[2]' error on error, ended_fingerprint varchar2(4000 byte) path '$[3]' error on error)) r cross join task t
+r.ended_fingerprint, :1, r.ended_trace
+from json_table(:2, '$[*]' error on error columns (nth for ordinality, ended_sequence number path '$[0]' error on error, ended_error varchar2(4000 byte) path '$[1]' error on error, ended_message clob path '$[2]' error on error, ended_fingerprint varchar2(4000 byte) path '$[3]' error on error, ended_trace varchar2(4000 byte) path '$[4]' error on error)) r cross join task t
 where t.topic = :3 and t.sequence = r.ended_sequence and t.sequence in (select w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- complete, limit
@@ -339,14 +339,14 @@ where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 -- complete
 --   null, JSON in a CLOB, text, JSON in a CLOB
 --   null, JSON, text, JSON
-insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name)
+insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name, trace)
 select t.topic, t.sequence, t.attempt, t.started, t.completed,
 case when t.reason = 5 then 3
 when t.state = 3 then 0
 when t.due is null then 2
 else 1 end, t.reason, t.owner, r.ended_error, r.ended_message,
-r.ended_fingerprint, :1
-from json_table(:2, '$[*]' error on error columns (nth for ordinality, ended_sequence number path '$[0]' error on error, ended_error varchar2(4000 byte) path '$[1]' error on error, ended_message varchar2(4000 byte) path '$[2]' error on error, ended_fingerprint varchar2(4000 byte) path '$[3]' error on error)) r cross join task t
+r.ended_fingerprint, :1, r.ended_trace
+from json_table(:2, '$[*]' error on error columns (nth for ordinality, ended_sequence number path '$[0]' error on error, ended_error varchar2(4000 byte) path '$[1]' error on error, ended_message varchar2(4000 byte) path '$[2]' error on error, ended_fingerprint varchar2(4000 byte) path '$[3]' error on error, ended_trace varchar2(4000 byte) path '$[4]' error on error)) r cross join task t
 where t.topic = :3 and t.sequence = r.ended_sequence and t.sequence in (select w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- complete
@@ -931,9 +931,9 @@ where 1 = 1
 
 -- expire
 --   JSON, text, JSON
-insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name)
+insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name, trace)
 select t.topic, t.sequence, t.attempt, t.started, (select k.ms from task_clock k), 4, 6, r.lost_owner, null, null,
-'lost', (select n.release_name from task_node n where n.owner = r.lost_owner) as release_name
+'lost', (select n.release_name from task_node n where n.owner = r.lost_owner) as release_name, null
 from json_table(:1, '$[*]' error on error columns (nth for ordinality, lost_sequence number path '$[0]' error on error, lost_owner varchar2(4000 byte) path '$[1]' error on error)) r cross join task t
 where t.topic = :2 and t.sequence = r.lost_sequence and t.sequence in (select w.wanted from json_table(:3, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
@@ -987,9 +987,9 @@ and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbe
 
 -- expire
 --   number, JSON, text, JSON
-insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name)
+insert into task_attempt (topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name, trace)
 select t.topic, t.sequence, t.attempt, t.started, :1, 4, 6, r.lost_owner, null, null,
-'lost', (select n.release_name from task_node n where n.owner = r.lost_owner) as release_name
+'lost', (select n.release_name from task_node n where n.owner = r.lost_owner) as release_name, null
 from json_table(:2, '$[*]' error on error columns (nth for ordinality, lost_sequence number path '$[0]' error on error, lost_owner varchar2(4000 byte) path '$[1]' error on error)) r cross join task t
 where t.topic = :3 and t.sequence = r.lost_sequence and t.sequence in (select w.wanted from json_table(:4, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
@@ -1838,6 +1838,16 @@ end;
 
 -- migrate
 begin
+execute immediate 'alter table task_attempt add (trace varchar2(64 char))';
+exception
+when others then
+if sqlcode <> -1430 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
 execute immediate 'create table tasks.task_migration (
   version number(10) not null,
   name varchar2(250 char) not null,
@@ -2329,6 +2339,16 @@ execute immediate 'create index tasks.task_audit_made on tasks.task_audit (made)
 exception
 when others then
 if sqlcode <> -955 then
+raise;
+end if;
+end;
+
+-- migrate
+begin
+execute immediate 'alter table tasks.task_attempt add (trace varchar2(64 char))';
+exception
+when others then
+if sqlcode <> -1430 then
 raise;
 end if;
 end;
@@ -5389,7 +5409,7 @@ select n.lease_ms, n.release_name, n.topics, n.seen as seen from task_node n whe
 
 -- why
 --   text, number
-select t.attempt, t.ended as ended, t.error, t.release_name
+select t.attempt, t.ended as ended, t.error, t.release_name, t.trace
 from task_attempt t
 where t.topic = :1 and t.sequence = :2
 order by t.attempt desc

@@ -92,7 +92,7 @@ test('a plan is a script, in which a slash runs each statement and each block', 
   recording.scene = { row: { found: 0 } }
   const tasks = sqlTaskRepository({ dialect: oracle({ schema: 'tasks' }), adapter: fromOracledb(oracledb) })
   const { from, to, text } = await tasks.plan(async (work) => work(recording))
-  expect([from, to]).toEqual([0, 5])
+  expect([from, to]).toEqual([0, 6])
   const parts = text.split('\n/\n')
   expect(parts[0]).toMatch(/^begin\s+execute immediate 'create table tasks\.task_migration \([^]*end;$/)
   expect(parts.at(-2)?.trim()).toBe('commit')

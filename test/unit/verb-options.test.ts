@@ -99,7 +99,7 @@ const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
   initialize: { order: 'fifo', condition: 'none', keyed: true },
   push: { insertion: 'append' },
   poll: { size: 1, order: 'fifo', condition: 'none', hold: 'lease', shares: { high: 1, low: 1 } },
-  complete: { strict: true, discard: [] },
+  complete: { strict: true, discard: [], traces: new Map() },
   promoteDue: { limit: 1 },
   recreate: { ...filter, state: 'failed', size: 1 },
   redrive: { ...filter, states: [], fingerprint: 'f', dryRun: true, limit: 1 },

@@ -27,6 +27,8 @@ export interface TaskAttempt {
   readonly fingerprint?: string
   /** The release of the program that made the attempt, if it was told. */
   readonly release?: string
+  /** The id of the trace in which the attempt is, if it was told: 32 hexadecimal digits in OpenTelemetry. */
+  readonly trace?: string
 }
 
 export interface PurgeAttemptsOptions {

@@ -122,8 +122,14 @@ export interface Diagnosis {
   readonly limit?: { readonly kind: 'total' | 'rate'; readonly amount: number }
   /** How many living nodes process the topic, and what does not work in them. */
   readonly nodes?: { readonly count: number; readonly troubles: readonly (NodeTrouble & { readonly owner: string })[] }
-  /** The error of the last attempt that did not succeed, if there is one, with the release that made it. */
-  readonly last?: { readonly attempt: number; readonly error?: string; readonly release?: string; readonly ended: Date }
+  /** The error of the last attempt that did not succeed, if there is one, with the release that made it, and the id of its trace. */
+  readonly last?: {
+    readonly attempt: number
+    readonly error?: string
+    readonly release?: string
+    readonly trace?: string
+    readonly ended: Date
+  }
   readonly remedies: readonly Remedy[]
 }
 

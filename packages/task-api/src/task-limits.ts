@@ -11,6 +11,7 @@ export const taskLimits = {
   ownerLength: 250,
   releaseLength: 100,
   fingerprintLength: 20,
+  traceLength: 64,
   noteLength: 500,
   actorLength: 250,
   /** Keep a larger payload in storage of its own, and use its address as the input. */

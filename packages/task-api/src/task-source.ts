@@ -39,6 +39,11 @@ export interface CompleteOptions {
    * Tasks that end in one of these states are deleted, with all that is kept of them, in this transaction. One that others need stays. Default: none.
    */
   readonly discard?: readonly DiscardedState[]
+  /**
+   * The ids of the traces in which the tasks were handled, each of 1 to 64 characters. They are kept with attempts that did not succeed, and of other
+   * tasks they are passed over. Telemetry tells them. Default: none.
+   */
+  readonly traces?: ReadonlyMap<HeldTask, string>
 }
 
 /** What became of each task of a completion. */

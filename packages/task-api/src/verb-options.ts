@@ -94,7 +94,7 @@ export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   deactivate: optionNames<ActivationOptions>('deactivate', { actor: true, note: true }),
   push: optionNames<PushOptions>('push', { insertion: true }),
   poll: optionNames<PollOptions>('poll', { size: true, order: true, condition: true, hold: true, shares: true }),
-  complete: optionNames<CompleteOptions>('complete', { strict: true, discard: true }),
+  complete: optionNames<CompleteOptions>('complete', { strict: true, discard: true, traces: true }),
   promoteDue: optionNames<PromoteDueOptions>('promoteDue', { limit: true }),
   settle: optionNames<SettleOptions>('settle', { limit: true }),
   recreate: optionNames<RecreateSelection>('a selection of recreate', { ...filter, state: true, size: true }),

@@ -60,7 +60,8 @@ Examples:
       if (tried.length === 0) return
       console.log('\nattempts that did not succeed')
       const { columns: _, json: __, ...rest } = options
-      printList({ columns: attemptColumns, rows: tried, name: ({ attempt }) => String(attempt), now }, rest)
+      const shownColumns = tried.some(({ trace }) => trace !== undefined) ? [...attemptColumns, traceColumn] : attemptColumns
+      printList({ columns: shownColumns, rows: tried, name: ({ attempt }) => String(attempt), now }, rest)
       if (reveal) for (const { attempt, message } of attempts) if (message) printPayload(`attempt ${attempt}`, message, true)
     })
 }
@@ -73,6 +74,9 @@ const attemptColumns: readonly Column<TaskAttempt>[] = [
   { name: 'error', rank: 0, kind: 'text', value: ({ error }) => error },
   { name: 'owner', rank: 2, kind: 'identifier', value: ({ owner }) => owner },
 ]
+
+/** Shown only where telemetry has told traces. */
+const traceColumn: Column<TaskAttempt> = { name: 'trace', rank: 4, kind: 'word', value: ({ trace }) => trace }
 
 function facts(task: TaskInfo, instant: (at: Date) => string): readonly (readonly [string, string])[] {
   const at = (value: Date | undefined): string | undefined => value && instant(value)

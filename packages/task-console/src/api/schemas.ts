@@ -83,6 +83,7 @@ export const attemptSchema: z.ZodType = z.strictObject({
   message: text.optional().describe('Only from the role reader on.'),
   fingerprint: text.optional(),
   release: text.optional(),
+  trace: text.optional().describe('The id of the trace that shows the attempt.'),
 })
 export const fullTaskSchema: z.ZodType = z.strictObject({
   ...taskFields,

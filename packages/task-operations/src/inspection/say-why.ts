@@ -80,6 +80,7 @@ export function sayWhy(diagnosis: Diagnosis): SaidWhy {
           `attempt ${last.attempt} failed ${duration(diagnosis.at.getTime() - last.ended.getTime())} ago: ${last.error}${last.release ? ` (release ${last.release})` : ''}`,
         ]
       : []),
+    ...(last?.trace !== undefined && code !== 'succeeded' ? [`the trace of attempt ${last.attempt} is ${last.trace}`] : []),
   ]
   const helps = remedies.map((remedy) => commandOf(remedy) ?? `start a process that processes topic ${remedy.topic}`)
   return { answer: texts[code](diagnosis), more, remedies: helps }

@@ -8,7 +8,7 @@ import {
   taskLimits,
   verbOptions,
 } from '@taskstream/task-api'
-import type { HeldTask, PurgeAttemptsOptions, TaskAttempt, TaskDecision } from '@taskstream/task-api'
+import type { CompleteOptions, HeldTask, PurgeAttemptsOptions, TaskAttempt, TaskDecision } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
 import { attemptOf } from '../core/lease.ts'
 import { outcomes, reasons, states } from '../core/states.ts'
@@ -30,7 +30,9 @@ const errorLength = 200
 const messageLength = 4_000
 const ellipsis = '...'
 
-const columns = raw('topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name')
+const columns = raw(
+  'topic, sequence, attempt, started, ended, outcome, reason, owner, error, message, fingerprint, release_name, trace',
+)
 
 export function* attempts(
   context: Context,
@@ -46,7 +48,7 @@ export function* attempts(
       : sql`${which}`
   const rows = yield sql`
     select t.attempt, ${instant(dialect, 'started')}, ${instant(dialect, 'ended')}, t.outcome, t.reason, t.owner, t.error, t.message,
-           t.fingerprint, t.release_name
+           t.fingerprint, t.release_name, t.trace
       from ${dialect.tables.attempt} t
      where t.topic = ${topic} and t.sequence = ${sequence}
      order by t.attempt`
@@ -88,6 +90,7 @@ export function* recordAttempts(
   topic: string,
   tasks: readonly HeldTask[],
   decisions: ReadonlyMap<HeldTask, TaskDecision>,
+  traces: CompleteOptions['traces'],
 ): Verb<void> {
   const ended = tasks.filter((task) => decisions.get(task)!.isRecorded)
   if (ended.length === 0) return
@@ -100,12 +103,13 @@ export function* recordAttempts(
     { name: 'ended_error', type: 'text', values: texts.map(({ error }) => error) },
     { name: 'ended_message', type: 'text', values: texts.map(({ message }) => message) },
     { name: 'ended_fingerprint', type: 'text', values: texts.map(({ fingerprint }) => fingerprint) },
+    { name: 'ended_trace', type: 'text', values: ended.map((one) => traces?.get(one) ?? null) },
   ])
   // SQLite reads a cross join from left to right: it looks up each task once, instead of reading all values for each.
   yield sql`
     insert into ${attempt} (${columns})
     select t.topic, t.sequence, t.attempt, t.started, t.completed, ${outcome}, t.reason, t.owner, r.ended_error, r.ended_message,
-           r.ended_fingerprint, ${release ?? null}
+           r.ended_fingerprint, ${release ?? null}, r.ended_trace
       from ${values} cross join ${task} t
      where ${dialect.paths.byKey(sql`${topic}`, raw('r.ended_sequence'))} and ${dialect.paths.among(raw('t.sequence'), sequences)}`
   yield* forgetMiddle(
@@ -134,7 +138,7 @@ export function* recordLost({ dialect, now }: Context, topic: string, rows: read
   yield sql`
     insert into ${attempt} (${columns})
     select t.topic, t.sequence, t.attempt, t.started, ${dialect.expr.now(now())}, ${outcomes.lost}, ${reasons.lease}, r.lost_owner, null, null,
-           ${raw(`'${lostFingerprint}'`)}, (select n.release_name from ${node} n where n.owner = r.lost_owner) as release_name
+           ${raw(`'${lostFingerprint}'`)}, (select n.release_name from ${node} n where n.owner = r.lost_owner) as release_name, null
       from ${values} cross join ${task} t
      where ${dialect.paths.byKey(sql`${topic}`, raw('r.lost_sequence'))} and ${dialect.paths.among(raw('t.sequence'), sequences)}`
   // mutants: equivalent method, of tasks with few attempts none are deleted
@@ -243,5 +247,6 @@ function toTaskAttempt(row: Row): TaskAttempt {
     ...present('message', row['message'], String),
     ...present('fingerprint', row['fingerprint'], String),
     ...present('release', row['release_name'], String),
+    ...present('trace', row['trace'], String),
   }
 }

@@ -1,4 +1,14 @@
-import { checkMap, checkNames, invalid, TaskDecision, TaskError, taskToString, verbOptions } from '@taskstream/task-api'
+import {
+  checkMap,
+  checkNames,
+  checkText,
+  invalid,
+  TaskDecision,
+  TaskError,
+  taskLimits,
+  taskToString,
+  verbOptions,
+} from '@taskstream/task-api'
 import type { CompleteOptions, Completion, HeldTask } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
 import type { HeldRequest, HeldValues, RowColumn } from '../core/requests.ts'
@@ -24,8 +34,9 @@ export function* complete(
   options: CompleteOptions = {},
 ): Verb<Completion> {
   checkNames(verbOptions.complete, options)
-  const { strict = false, discard } = options
+  const { strict = false, discard, traces } = options
   if (discard !== undefined) checkDiscard(discard)
+  if (traces !== undefined) checkTraces(traces)
   checkMap('decisions', decisions, 'of decisions by task')
   const tasks = checkHeld(topic, decisions.keys())
   // mutants: equivalent condition:false, without tasks no statement is made
@@ -48,7 +59,7 @@ export function* complete(
   }
   const { found, lost } = split(tasks, sequences)
   yield* keepResults(context, topic, found, decisions)
-  yield* recordAttempts(context, topic, found, decisions)
+  yield* recordAttempts(context, topic, found, decisions, traces)
   yield* buryFailed(context, topic, found, decisions)
   yield* enqueueRechecksOf(context, topic, found)
   if (discard) yield* discardEnded(context, topic, found, decisions, discard)
@@ -60,6 +71,11 @@ export function* complete(
     )
   }
   return { completed: found, lost }
+}
+
+function checkTraces(traces: NonNullable<CompleteOptions['traces']>): void {
+  checkMap('traces', traces, 'of ids of traces by task')
+  for (const trace of traces.values()) checkText('a trace', trace, taskLimits.traceLength)
 }
 
 function toColumns(decisions: readonly TaskDecision[]): RowColumn[] {

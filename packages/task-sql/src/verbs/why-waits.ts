@@ -126,12 +126,13 @@ export interface LastAttempt {
   readonly ended: Date
   readonly error?: string
   readonly release?: string
+  readonly trace?: string
 }
 
 /** The last attempt at a task that did not succeed. */
 export function* lastAttempt({ dialect }: Context, { topic, sequence }: TaskInfo): Verb<LastAttempt | undefined> {
   const [row] = yield sql`
-    select t.attempt, ${dialect.expr.epochMs(raw('t.ended'))} as ended, t.error, t.release_name
+    select t.attempt, ${dialect.expr.epochMs(raw('t.ended'))} as ended, t.error, t.release_name, t.trace
       from ${dialect.tables.attempt} t
      where t.topic = ${topic} and t.sequence = ${sequence}
      order by t.attempt desc
@@ -142,5 +143,6 @@ export function* lastAttempt({ dialect }: Context, { topic, sequence }: TaskInfo
     ended: new Date(toNumber(row['ended'])),
     ...(row['error'] !== null && { error: String(row['error']) }),
     ...(row['release_name'] !== null && { release: String(row['release_name']) }),
+    ...(row['trace'] !== null && { trace: String(row['trace']) }),
   }
 }

@@ -1,6 +1,14 @@
 /** Spans around handlers and steps, and of what completes their tasks. */
 import { taskChannels } from '@taskstream/task-api'
-import type { Completion, HandlerCall, HeldTask, RepositoryCall, StepCall, TaskDecision } from '@taskstream/task-api'
+import type {
+  CompleteOptions,
+  Completion,
+  HandlerCall,
+  HeldTask,
+  RepositoryCall,
+  StepCall,
+  TaskDecision,
+} from '@taskstream/task-api'
 import { context as contexts, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
 import type { Attributes, Context, Span } from '@opentelemetry/api'
 import { messaging, outcomeCount, own } from '../core/conventions.ts'
@@ -155,6 +163,7 @@ export class ProcessSpans {
   #beginComplete(call: RepositoryCall): void {
     const [topic, decisions] = call.args as [string, Decisions]
     if (!(decisions instanceof Map)) return
+    this.#noteTraces(call, decisions)
     const [first] = decisions.keys() as Iterable<HeldTask>
     const handled = first && this.#handled.get(first)
     const parent = handled?.context ?? contexts.active()
@@ -168,6 +177,18 @@ export class ProcessSpans {
     const others = new Set([...(decisions.keys() as Iterable<HeldTask>)].flatMap((task) => this.#handled.get(task) ?? []))
     for (const other of [...others].slice(0, 128)) if (other !== handled) span.addLink({ context: other.span.spanContext() })
     this.#spans.set(call, span)
+  }
+
+  /** Attempts that did not succeed keep the traces that show them, so that somebody who looks at a task finds them. */
+  #noteTraces(call: RepositoryCall, decisions: Decisions): void {
+    if (this.#open.size === 0) return
+    const options = call.args[2] as CompleteOptions | undefined
+    const traces = new Map(options?.traces)
+    for (const [task, decision] of decisions) {
+      const handled = decision.isRecorded ? this.#handled.get(task) : undefined
+      if (handled && !traces.has(task)) traces.set(task, handled.span.spanContext().traceId)
+    }
+    if (traces.size > 0) call.args[2] = { ...options, traces }
   }
 
   #endComplete(call: RepositoryCall): void {

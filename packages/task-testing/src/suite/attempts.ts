@@ -1,6 +1,6 @@
 /** Each attempt that neither succeeded nor filtered its task leaves a row of its history, and no other does. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, TaskAttempt, TaskCreation } from '@taskstream/task-api'
+import type { Diagnosis, HeldTask, TaskAttempt, TaskCreation } from '@taskstream/task-api'
 import { testClock } from '../test-clock.ts'
 import { beforeAll, expect, test } from 'vitest'
 import { codeOf, useFixture } from './fixture.ts'
@@ -70,6 +70,25 @@ export const attempts: Part = part('attempts', (engine) => {
     await fixture.commit((transaction) => fixture.tasks.complete(transaction, fixture.topic, decisions))
     for (const task of [a!, b!, c!]) expect(await attemptsOf(task.sequence)).toEqual([])
     expect(await attemptsOf(d!.sequence)).toMatchObject([{ outcome: 'failed', error: 'd', message: 'd' }])
+  })
+
+  test('keep the ids of their traces where they are told, and a question why tells the last', async () => {
+    await fixture.push('a', 'b', 'c')
+    const [a, b, c] = await fixture.poll()
+    const trace = '0af7651916cd43dd8448eb211c80319c'
+    const complete = (traces: ReadonlyMap<HeldTask, string>): Promise<unknown> => {
+      const decisions = new Map([a!, b!].map((task) => [task, failure('no')])).set(c!, success())
+      return fixture.commit((transaction) => fixture.tasks.complete(transaction, fixture.topic, decisions, { traces }))
+    }
+    for (const wrong of ['', 'x'.repeat(65), '\0'])
+      expect(await codeOf(() => complete(new Map([[a!, wrong]])))).toBe('ARGUMENT_INVALID')
+    expect(await codeOf(() => complete([a, trace] as never))).toBe('ARGUMENT_INVALID')
+    await complete(new Map([a!, c!].map((task) => [task, trace])))
+    expect(await attemptsOf(a!.sequence)).toMatchObject([{ outcome: 'failed', trace }])
+    expect((await attemptsOf(b!.sequence))[0]).not.toHaveProperty('trace')
+    expect(await attemptsOf(c!.sequence)).toEqual([])
+    const why = await fixture.commit<Diagnosis>((transaction) => fixture.tasks.why(transaction, fixture.topic, a!.sequence))
+    expect(why.last).toMatchObject({ attempt: 1, trace })
   })
 
   test('of a retry are retried while there are tries left, and the last one has failed', async () => {

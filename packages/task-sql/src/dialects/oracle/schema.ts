@@ -5,6 +5,7 @@ import type { Statement } from '../../core/statement.ts'
 import { prettyView } from '../shared/pretty.ts'
 import { indexName, unlessThere } from './definitions.ts'
 import { operatorsStep } from './operators-step.ts'
+import { tracesStep } from './traces-step.ts'
 
 export interface OracleTables extends Tables {
   readonly lane: Statement
@@ -279,6 +280,7 @@ export function oracleMigrations(tables: OracleTables, partitioned: boolean): re
       ],
     },
     operatorsStep(tables),
+    tracesStep(tables),
   ]
 }
 

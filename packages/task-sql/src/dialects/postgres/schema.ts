@@ -1,6 +1,7 @@
 import type { MigrationStep } from '../../core/dialect.ts'
 import type { PostgresTables } from './tables.ts'
 import { operatorsStep } from './operators-step.ts'
+import { tracesStep } from './traces-step.ts'
 import { raw, sql } from '../../core/statement.ts'
 import { attachAsOwner, attachFunction, leafStorage } from './partitions.ts'
 import { prettyView } from '../shared/pretty.ts'
@@ -257,5 +258,6 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
       ],
     },
     operatorsStep(tables),
+    tracesStep(tables),
   ]
 }

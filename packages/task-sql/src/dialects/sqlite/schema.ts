@@ -3,6 +3,7 @@ import { raw } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import { prettyView } from '../shared/pretty.ts'
 import { operatorsStep } from './operators-step.ts'
+import { tracesStep } from './traces-step.ts'
 
 /** @param reasons how many reasons there were when the step was released */
 const pretty = (reasons: number): Statement =>
@@ -218,4 +219,5 @@ export const sqliteMigrations: readonly MigrationStep[] = [
     ],
   },
   operatorsStep,
+  tracesStep,
 ]
