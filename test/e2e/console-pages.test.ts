@@ -1,9 +1,12 @@
 /** The pages of the console on every engine, as a browser is given them. */
+import { TaskDecision } from '@taskstream/task-api'
 import { useFixture } from '@taskstream/task-testing/suite'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
 import { makeScene, pagePaths, Visitor } from './console-scene.ts'
 import type { Scene } from './console-scene.ts'
+
+const taskOf = ({ topic, failed }: Scene): string => `topics/${topic}/tasks/${failed}`
 
 describe.skipIf(!canRun)('the pages of the console', () => {
   const fixture = useFixture(engine)
@@ -37,6 +40,37 @@ describe.skipIf(!canRun)('the pages of the console', () => {
     expect((await visitor.get(console, 'elsewhere')).status).toBe(404)
     const missing = await visitor.get(console, 'ops/tasks/topics/nothing', { accept: 'text/html' })
     expect([missing.status, (await missing.text()).includes('There is no such thing')]).toEqual([404, true])
+  })
+
+  test('leads from an attempt to its trace and its logs, where the console is told who shows them', async () => {
+    const trace = '0af7651916cd43dd8448eb211c80319c'
+    await fixture.nextTopic()
+    const [task] = await fixture.push('a')
+    const [held] = await fixture.poll()
+    const decisions = new Map([[held!, TaskDecision.failure('no')]])
+    const traces = new Map([[held!, trace]])
+    await fixture.commit((transaction) => fixture.tasks.complete(transaction, fixture.topic, decisions, { traces }))
+    const pageOf = async (more: { readonly traceUrl?: string; readonly logsUrl?: string }): Promise<string> =>
+      (await visitor.get(visitor.as('viewer', more), `topics/${fixture.topic}/tasks/${task!.sequence}`)).text()
+    expect(await pageOf({})).toContain(trace)
+    const page = await pageOf({
+      traceUrl: 'https://traces.example/trace/{traceId}',
+      logsUrl: 'https://logs.example/?q=%7Btopic%3D{topic}%7D&at={sequence}.{attempt}',
+    })
+    expect(page).toContain(`href="https://traces.example/trace/${trace}"`)
+    const at = `at=${task!.sequence}.1`
+    expect(page).toContain(`href="https://logs.example/?q=%7Btopic%3D${encodeURIComponent(fixture.topic)}%7D&amp;${at}"`)
+    const other = (
+      await visitor.get(visitor.as('viewer', { traceUrl: 'https://traces.example/{traceId}' }), taskOf(scene))
+    ).text()
+    expect(await other).not.toContain('traces.example')
+    for (const [option, wrong] of [
+      ['traceUrl', 'https://traces.example/'],
+      ['traceUrl', 'javascript:alert({traceId})'],
+      ['traceUrl', '/trace/{traceId}'],
+      ['logsUrl', 'https://logs.example/{trace}'],
+    ] as const)
+      expect(() => visitor.as('viewer', { [option]: wrong })).toThrow(new RegExp(`${option}.*must|${option}.*no value for`))
   })
 
   test('answers an unchanged question with nothing but that', async () => {

@@ -17,8 +17,9 @@ import { routes } from './api/routes.ts'
 import { isAccess, may, sees } from './core/access.ts'
 import type { Access, Role } from './core/access.ts'
 import { unknownTopic } from './core/context.ts'
-import type { AnyTransaction } from './core/context.ts'
 import { preferencesIn } from './core/preferences.ts'
+import type { AnyTransaction, Context } from './core/context.ts'
+import { checkTemplate } from './core/link-template.ts'
 import { answerOf, Problem, problemOf } from './core/problem.ts'
 import { readWithin } from './core/read.ts'
 import { Snapshot } from './core/snapshot.ts'
@@ -183,11 +184,15 @@ function check<Transaction>(options: TaskConsoleOptions<Transaction>): string {
     environment: true,
     redact: true,
     metrics: true,
+    traceUrl: true,
+    logsUrl: true,
     onError: true,
   })
-  const { basePath = '/', environment } = options
+  const { basePath = '/', environment, traceUrl, logsUrl } = options
   if (!/^(\/[\w.~-]+)*\/?$/.test(basePath)) throw invalid('basePath', basePath, 'must be a path such as /ops/tasks')
   if (environment !== undefined) checkText('environment', environment, 40)
+  if (traceUrl !== undefined) checkTemplate('traceUrl', traceUrl, ['traceId'])
+  if (logsUrl !== undefined) checkTemplate('logsUrl', logsUrl, ['traceId', 'sequence', 'topic', 'attempt'])
   return basePath.replace(/\/$/, '')
 }
 
@@ -285,6 +290,8 @@ function surroundingsOf<Transaction>(c: HonoContext<App>, options: TaskConsoleOp
     environment: options.environment,
     access: c.get('asked')?.access,
     preferences: preferencesIn(c.req.header('cookie')),
+    traceUrl: options.traceUrl,
+    logsUrl: options.logsUrl,
   }
 }
 

@@ -38,6 +38,19 @@ export interface TaskConsoleOptions<Transaction> {
    * metrics: prometheusMetrics({ fleet: { tasks, transactions } })
    */
   readonly metrics?: { answer(request: Request): Response | Promise<Response> }
+  /**
+   * Where the trace of an attempt is looked at: an address by http or https with a place for `{traceId}`; `{topic}`, `{sequence}` and `{attempt}` are
+   * filled in, too. Default: pages show the id alone.
+   *
+   * @example
+   * traceUrl: 'https://jaeger.example/trace/{traceId}'
+   */
+  readonly traceUrl?: string
+  /**
+   * Where the logs of an attempt are looked at, with a place for at least one of `{traceId}`, `{topic}`, `{sequence}` and `{attempt}`. Default: there is
+   * no such link.
+   */
+  readonly logsUrl?: string
   /** Told of errors that are not the fault of the request. Default: they are written to the console of the process. */
   readonly onError?: (error: unknown) => void
 }

@@ -17,6 +17,9 @@ export interface Surroundings {
   readonly environment: string | undefined
   readonly access: Access | undefined
   readonly preferences: Preferences
+  /** Addresses with places for what is looked for. */
+  readonly traceUrl: string | undefined
+  readonly logsUrl: string | undefined
 }
 
 export interface Page {

@@ -7,6 +7,7 @@ import { read } from '../api/route.ts'
 import type { Asked, Given } from '../api/route.ts'
 import { readAttempts, readTask, readWhy } from '../api/tasks.ts'
 import type { FullTaskAnswer, WhyAnswer } from '../api/tasks.ts'
+import { fill } from '../core/link-template.ts'
 import type { Shown } from '../core/mask.ts'
 import { segment, taskPath } from '../core/path.ts'
 import { roughly, visible } from '../core/text.ts'
@@ -20,7 +21,8 @@ import { scheduleForm } from './schedule.ts'
 const parameters = z.object({ topic: topicParameter, ref: refParameter })
 const ended: ReadonlySet<string> = new Set(['succeeded', 'failed', 'filtered', 'recreated', 'redundant'])
 
-export async function taskPage(asked: Asked, given: Given, { root }: Surroundings): Promise<Page> {
+export async function taskPage(asked: Asked, given: Given, surroundings: Surroundings): Promise<Page> {
+  const { root } = surroundings
   const task = await readTask(asked, read(parameters, { topic: given['topic'] ?? [], ref: given['ref'] ?? [] }))
   const named = { topic: task.topic, ref: String(task.sequence) }
   const why = await readWhy(asked, named)
@@ -36,7 +38,7 @@ export async function taskPage(asked: Asked, given: Given, { root }: Surrounding
         attempts.length === 0
           ? ''
           : html`<h2>Attempts that did not succeed</h2>
-              ${attemptsTable(attempts.toReversed(), root)}`
+              ${attemptsTable(task, attempts.toReversed(), surroundings)}`
       }
       <h2>Payload</h2>
       ${payloads(task)}`,
@@ -78,7 +80,8 @@ function factsOf(task: FullTaskAnswer, root: string): Html {
   ])
 }
 
-function attemptsTable(attempts: readonly TaskAttempt[], root: string): Html {
+function attemptsTable(task: FullTaskAnswer, attempts: readonly TaskAttempt[], surroundings: Surroundings): Html {
+  const { root } = surroundings
   const columns: readonly Column<TaskAttempt>[] = [
     { name: 'attempt', cell: ({ attempt }) => String(attempt) },
     { name: 'outcome', cell: ({ outcome }) => state(outcome) },
@@ -103,8 +106,22 @@ function attemptsTable(attempts: readonly TaskAttempt[], root: string): Html {
     },
     { name: 'release', cell: ({ release }) => text(release) },
     { name: 'owner', cell: ({ owner }) => text(owner, 60) },
+    { name: 'look at', cell: (attempt) => elsewhereOf(task, attempt, surroundings) },
   ]
   return table('Attempts, the latest first', columns, attempts, ({ attempt }) => `attempt-${attempt}`, '')
+}
+
+/** What other programs show of an attempt: its trace and its logs. */
+function elsewhereOf(
+  { topic, sequence }: FullTaskAnswer,
+  { attempt, trace: traceId }: TaskAttempt,
+  { traceUrl, logsUrl }: Surroundings,
+): Html | string {
+  const sought = { traceId, topic, sequence, attempt }
+  const [trace, logs] = [fill(traceUrl, sought), fill(logsUrl, sought)]
+  if (traceId === undefined && logs === undefined) return ''
+  const ofTrace = trace === undefined ? text(traceId) : html`<a href="${trace}" rel="noreferrer">trace</a>`
+  return logs === undefined ? ofTrace : html`${ofTrace} <a href="${logs}" rel="noreferrer">logs</a>`
 }
 
 function payloads({ input, headers, output, hidden }: FullTaskAnswer): Html {
