@@ -35,6 +35,14 @@ const whole: Omit<Diagnosis, 'code'> = {
 }
 
 describe('the answer', () => {
+  test('names the trace of the last attempt that did not succeed, unless the task has succeeded since', () => {
+    const last = { ...whole.last!, trace: '0af7651916cd43dd8448eb211c80319c' }
+    const line = `the trace of attempt 1 is ${last.trace}`
+    for (const code of ['failed', 'retrying'] as const) expect(sayWhy({ ...whole, last, code }).more).toContain(line)
+    expect(sayWhy({ ...whole, last, code: 'succeeded' }).more).not.toContain(line)
+    expect(sayWhy({ ...whole, code: 'failed' }).more.join()).not.toContain('trace')
+  })
+
   test.each(diagnosisCodes)('%s is a sentence, whether much is known or nothing', (code) => {
     for (const known of [bare, whole]) {
       const { answer, more, remedies } = sayWhy({ ...known, code })
