@@ -161,7 +161,11 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
     },
     'postgres-18': {
       include: [all],
-      exclude: [...excludedFrom('postgres-18'), 'test/e2e/cli{,-*}.test.ts', 'test/e2e/work-*.test.ts'],
+      exclude: [
+        ...excludedFrom('postgres-18'),
+        'test/e2e/cli{,-*}.test.ts',
+        'test/e2e/{work-*,import-*,coming-from,coming-from-*}.test.ts',
+      ],
     },
     // Rights and partitions, which the other PostgreSQL project does not have.
     'postgres-partitioned': {

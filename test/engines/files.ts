@@ -121,6 +121,10 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/cli-database': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'e2e/cli-doctor': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'e2e/cli-foreign': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
+  // The jobs of these are on the same PostgreSQL; they move to files of SQLite too.
+  'e2e/import-{pg-boss,graphile-worker}': all(oneOf('postgres-18'), ({ ownServer }) => !ownServer),
+  'e2e/import-bullmq': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
+  'e2e/coming-from{,-tables}': all(oneOf('postgres-18'), ({ ownServer }) => !ownServer),
   // These start servers and files of their own, and put them into bad states.
   'e2e/doctor-{postgres,partitions,replica}': oneOf('postgres-18'),
   'e2e/doctor-{mariadb,galera}': all(oneOf('mariadb'), ({ ownServer }) => !ownServer),

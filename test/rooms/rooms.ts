@@ -8,7 +8,7 @@ const packages = join(import.meta.dirname, '..', '..', 'packages')
 const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'task-api': [['.']],
   'task-coordination': [['.'], ['entries']],
-  'task-cli': [['output'], ['core'], ['console', 'work'], ['commands'], ['.']],
+  'task-cli': [['output'], ['core'], ['console', 'origins', 'work'], ['commands'], ['.']],
   'task-operations': [['core'], ['actions', 'doctor'], ['inspection'], ['.']],
   'task-console': [['core'], ['api'], ['pages'], ['.']],
   'task-jobs': [['definitions'], ['signatures'], ['jobs'], ['handling'], ['external'], ['.']],

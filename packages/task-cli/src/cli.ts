@@ -11,6 +11,7 @@ import { addCount } from './commands/count.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addErrors } from './commands/errors.ts'
 import { addExport } from './commands/export.ts'
+import { addImport } from './commands/import.ts'
 import { addLimits } from './commands/limits.ts'
 import { addLs } from './commands/ls.ts'
 import { addMigrate } from './commands/migrate.ts'
@@ -64,6 +65,7 @@ for (const add of [
   addTopics,
   addTopic,
   addPush,
+  addImport,
   addLs,
   addShow,
   addCount,

@@ -77,7 +77,7 @@ function addressOf({ url, urlFile, context }: SourceOptions): Address {
   )
   if (given.length > 1) throw new CommandError('usage', `${given.map(([name]) => name).join(' and ')} cannot be given together`)
   if (url !== undefined) return { url, from: '--url' }
-  if (urlFile !== undefined) return { url: read(urlFile, '--url-file'), from: '--url-file' }
+  if (urlFile !== undefined) return { url: addressIn(urlFile, '--url-file'), from: '--url-file' }
   if (context !== undefined) return ofContext(contextOf(context, findContexts()))
   const set = process.env['TASKSTREAM_URL']
   if (set) return { url: set, from: 'TASKSTREAM_URL' }
@@ -88,13 +88,14 @@ function addressOf({ url, urlFile, context }: SourceOptions): Address {
 
 function ofContext(context: Context): Address {
   const { name, variable, file } = context
-  if (file !== undefined) return { url: read(file, `context "${name}"`), from: `the file of context "${name}"`, context }
+  if (file !== undefined) return { url: addressIn(file, `context "${name}"`), from: `the file of context "${name}"`, context }
   const url = process.env[variable!]
   if (!url) throw new CommandError('usage', `context "${name}" takes its address from ${variable}, which is not set`)
   return { url, from: variable!, context }
 }
 
-function read(path: string, from: string): string {
+/** Reads the address that is alone in a file. @throws CommandError usage, if it cannot be read */
+export function addressIn(path: string, from: string): string {
   let text
   try {
     text = readFileSync(path, 'utf8').trim()
