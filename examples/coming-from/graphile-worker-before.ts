@@ -38,9 +38,8 @@ export async function work(): Promise<void> {
     },
     cleanup: () => console.log('cleaned up'),
   }
-  await (
-    await run({ connectionString, concurrency: 10, taskList, crontab: '0 3 * * * cleanup' })
-  ).promise
+  const runner = await run({ connectionString, concurrency: 10, taskList, crontab: '0 3 * * * cleanup' })
+  await runner.promise
 }
 
 await pool.end()

@@ -19,6 +19,7 @@ const commands: readonly (readonly string[])[] = [
   ['nodes'],
   ['next'],
   ['push', 'a', 'x', '--initialize'],
+  ['import', 'bullmq', 'a', '--from', 'redis://127.0.0.1:1', '--initialize', '--yes'],
   ['topic', 'create', 'a'],
   ['repair'],
   ['node', 'quiet', 'x'],

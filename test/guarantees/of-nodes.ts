@@ -107,6 +107,11 @@ export const guaranteesOfNodes: readonly Guarantee[] = [
     ],
   },
   {
+    promise:
+      'What waits in pg-boss, graphile-worker or BullMQ becomes a task each, once, wherever the command that moves it is killed',
+    tests: ['e2e/import-pg-boss', 'e2e/import-graphile-worker', 'e2e/import-bullmq'],
+  },
+  {
     promise: 'Nothing from the database disturbs a terminal, and every table fits it',
     tests: ['unit/command-line-tables', 'e2e/cli-terminal#fits tables'],
   },

@@ -36,8 +36,8 @@ test('a calendar event means the first Monday, where cron means seven days and e
   )
   expect(stdout).toBe(
     [
-      'Mon *-*-1..7 09:00 Europe/Oslo 2026-04-06T09:00:00 2026-05-04T09:00:00 2026-06-01T09:00:00',
-      'cron:0 9 1-7 * MON Europe/Oslo 2026-03-30T09:00:00 2026-04-01T09:00:00 2026-04-02T09:00:00\n',
+      'Mon *-*-1..7 09:00 Europe/Oslo Mon 2026-04-06 09:00:00 Mon 2026-05-04 09:00:00 Mon 2026-06-01 09:00:00',
+      'cron:0 9 1-7 * MON Europe/Oslo Mon 2026-03-30 09:00:00 Wed 2026-04-01 09:00:00 Thu 2026-04-02 09:00:00\n',
     ].join('\n'),
   )
 })

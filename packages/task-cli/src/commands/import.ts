@@ -99,8 +99,8 @@ async function runImport(library: OriginName, queue: string, options: ImportOpti
   const { moved, duplicates, isStopped } = done
   const lines = [
     `${dryRun ? `would be moved: ${count}` : `moved: ${moved}${duplicates > 0 ? `, of which ${duplicates} were here already` : ''}`}`,
-    `waiting in ${queue}: ${before.there} before, ${after.there} after`,
-    `waiting in ${topic}: ${before.here} before, ${after.here} after`,
+    `waiting in ${library}: ${before.there} before, ${after.there} after`,
+    `waiting in the topic: ${before.here} before, ${after.here} after`,
     ...(dryRun || count === 0 ? [...linesOf('stay there', survey.left), ...linesOf('not kept', lost)] : []),
   ]
   const json = { library, queue, topic, dryRun, moved, duplicates, before, after, left: survey.left, lost }
