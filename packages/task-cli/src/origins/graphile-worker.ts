@@ -6,8 +6,8 @@ import { remarks } from './origin.ts'
 import type { SqlOrigin } from './sql-origin.ts'
 import { mostPriority } from './waiting-job.ts'
 
-/** Jobs that no worker has, of queues that no worker has. */
-const isWaiting = raw('jobs.locked_at is null and jobs.attempts < jobs.max_attempts and queues.locked_at is null')
+/** Jobs that no worker has, of queues that no worker has. In these words the index of graphile-worker's own fetch is found. */
+const isWaiting = raw('jobs.is_available = true and queues.locked_at is null')
 const fits = raw(
   `length(coalesce(jobs.key, '')) <= ${taskLimits.identifierLength} and length(jobs.payload::text) <= ${taskLimits.inputLength}`,
 )
@@ -21,7 +21,7 @@ export const graphileWorker: SqlOrigin = {
   name: 'graphile-worker',
   schema: 'graphile_worker',
   since: '0.16',
-  columns: ['_private_jobs', 'job_queue_id', 'task_id', 'payload', 'key', 'revision', 'flags', 'locked_at', 'max_attempts'],
+  columns: ['_private_jobs', 'job_queue_id', 'task_id', 'payload', 'key', 'revision', 'flags', 'locked_at', 'is_available'],
   payload: 'payload::jsonb',
   fields: { 'job-key': 'key', 'queue-name': 'queue_name' },
   queues: (at) => sql`select identifier as name from ${at('_private_tasks')} order by identifier`,

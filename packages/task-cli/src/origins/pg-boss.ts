@@ -5,8 +5,8 @@ import { remarks } from './origin.ts'
 import type { SqlOrigin } from './sql-origin.ts'
 import { leastPriority, longestTimeoutMs, mostPriority } from './waiting-job.ts'
 
-/** Jobs that no worker has, and that no other job waits for or is waited for by. */
-const isWaiting = raw(`state in ('created', 'retry') and not blocked and not blocking`)
+/** Jobs that no worker has, and that no other job waits for or is waited for by. In these words the index of pg-boss's own fetch is found. */
+const isWaiting = raw(`state < 'active' and not blocked and not blocking`)
 const fits = raw(
   `length(coalesce(singleton_key, '')) <= ${taskLimits.identifierLength} and length(coalesce(group_id, '')) <= ${taskLimits.identifierLength} and length(coalesce(data::text, '')) <= ${taskLimits.inputLength}`,
 )
