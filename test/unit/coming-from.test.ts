@@ -58,7 +58,7 @@ describe.each([
     expect(wrong).toEqual([])
   })
 
-  test.runIf(folder === comparisons && file !== 'README.md')('says of each claim about a neighbour how it is known', () => {
+  test.runIf(folder === comparisons && file !== 'index.md')('says of each claim about a neighbour how it is known', () => {
     const [, claims = ''] = /^## What (?:it is|they are) good at\n(.*?)^## /ms.exec(text) ?? []
     const items = claims.split(/^- /m).slice(1)
     expect(items.length).toBeGreaterThan(2)
