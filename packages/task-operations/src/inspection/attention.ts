@@ -17,10 +17,10 @@ import { attentionIds } from './attention-ids.ts'
 import type { Attention } from './attention-ids.ts'
 import { needsAttention } from './needs-attention.ts'
 
-export interface LookOptions {
-  readonly tasks: SqlTaskRepository<unknown, Execution>
+export interface LookOptions<Transaction = unknown> {
+  readonly tasks: SqlTaskRepository<Transaction, Execution>
   /** Transactions that only read. */
-  readonly transactions: TransactionSource<unknown>
+  readonly transactions: TransactionSource<Transaction>
   /** How many findings at most, 1 to 1 000. Default: 5. */
   readonly limit?: number
 }
@@ -38,7 +38,7 @@ export interface Seen {
 }
 
 const dayMs = 86_400_000
-const names = optionNames<LookOptions>('attention', { tasks: true, transactions: true, limit: true })
+const names = optionNames<LookOptions<never>>('attention', { tasks: true, transactions: true, limit: true })
 
 /**
  * What needs attention, the worst first. Where there is more than the limit, the worst of each kind comes before others of its kind. If this release does
@@ -48,7 +48,7 @@ const names = optionNames<LookOptions>('attention', { tasks: true, transactions:
  * @example
  * for (const { text, command } of await attention({ tasks, transactions })) console.log(text, command)
  */
-export async function attention(options: LookOptions): Promise<readonly Attention[]> {
+export async function attention<Transaction>(options: LookOptions<Transaction>): Promise<readonly Attention[]> {
   checkNames(names, options)
   const { tasks, transactions, limit = 5 } = options
   checkInteger('limit', limit, 1, 1_000)

@@ -18,11 +18,11 @@ export interface Change {
  * @example
  * for (const { at, text } of await changes({ tasks, transactions, withinMs: 7_200_000 })) console.log(at, text)
  */
-export async function changes({
+export async function changes<Transaction>({
   tasks,
   transactions,
   withinMs,
-}: LookOptions & { readonly withinMs: number }): Promise<readonly Change[]> {
+}: LookOptions<Transaction> & { readonly withinMs: number }): Promise<readonly Change[]> {
   const found = await transactions(async (transaction): Promise<readonly Change[]> => {
     const nodes = (await tasks.nodes(transaction, { withinMs })) as readonly NodeInfo[]
     const activations = (await tasks.activations(transaction)) as ReadonlyMap<string, Activation>
