@@ -57,7 +57,13 @@ export async function makeFreshProjects(folder: string, tarballs: readonly Tarba
   await Promise.all([
     project(esm, 'module', { sqlite, postgres }),
     project(commonjs, 'commonjs', { sqlite: withoutTopLevelAwait(sqlite), postgres: withoutTopLevelAwait(postgres) }),
-    project(join(whole, 'readmes'), 'module', Object.fromEntries(tarballs.flatMap(({ folder: name }) => programsOf(name)))),
+    // What people set for Node.js 22, whose promises the examples use. The types themselves need less.
+    project(
+      join(whole, 'readmes'),
+      'module',
+      Object.fromEntries(tarballs.flatMap(({ folder: name }) => programsOf(name))),
+      'es2024',
+    ),
   ])
   return { esm, commonjs, whole, node: join(node, 'node_modules', 'node', 'bin', 'node') }
 }
@@ -81,10 +87,14 @@ async function install(folder: string, manifest: object): Promise<void> {
   await run('npm', ['install', '--silent', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: folder })
 }
 
-async function project(folder: string, type: 'module' | 'commonjs', programs: Readonly<Record<string, string>>): Promise<void> {
+async function project(
+  folder: string,
+  type: 'module' | 'commonjs',
+  programs: Readonly<Record<string, string>>,
+  lib = 'es2022',
+): Promise<void> {
   await mkdir(folder)
-  // What people set for Node.js 22.
-  const options = { target: 'es2022', lib: ['es2024'], strict: true, types: ['node'] }
+  const options = { target: 'es2022', lib: [lib], strict: true, types: ['node'] }
   await Promise.all([
     writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type })),
     ...Object.entries(programs).map(([name, program]) => writeFile(join(folder, `${name}.ts`), program)),

@@ -3,7 +3,7 @@
  * there. `npm run test:packed -- pg mysql2` tries these drivers, and without names all of them. PostgreSQL and MariaDB are started for it.
  */
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -11,11 +11,11 @@ import Table from 'cli-table3'
 import mysql from 'mysql2/promise'
 import { startMariaDb } from '../databases/mariadb-server.ts'
 import { startPostgres } from '../databases/postgres-server.ts'
+import { packPackages } from './tarballs.ts'
 import { programOf, ways } from './ways.ts'
 import type { Way } from './ways.ts'
 
 const run = promisify(execFile)
-const root = join(import.meta.dirname, '..', '..')
 
 const asked = process.argv.slice(2)
 const unknown = asked.find((name) => !(name in ways))
@@ -55,9 +55,8 @@ async function withDatabase(url: string): Promise<string> {
 }
 
 console.log('The packages are built and packed …')
-await run('npm', ['run', '--silent', 'tarballs'], { cwd: root })
-const files = await readdir(join(root, 'tarballs'))
-const tarballs = files.filter((file) => file.endsWith('.tgz')).map((file) => join(root, 'tarballs', file))
+const packed = await packPackages(folder)
+const tarballs = packed.map(({ path }) => path)
 const chosen = Object.entries(ways).filter(([name]) => asked.length === 0 || asked.includes(name))
 const has = (server: Way['server']): boolean => chosen.some(([, way]) => way.server === server)
 const servers = {
