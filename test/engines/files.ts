@@ -125,6 +125,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/import-{pg-boss,graphile-worker}': all(oneOf('postgres-18'), ({ ownServer }) => !ownServer),
   'e2e/import-bullmq': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'e2e/coming-from{,-tables}': all(oneOf('postgres-18'), ({ ownServer }) => !ownServer),
+  // Others keep no low watermark.
+  'e2e/limits-history': oneOf('postgres-18'),
   // These start servers and files of their own, and put them into bad states.
   'e2e/doctor-{postgres,partitions,replica}': oneOf('postgres-18'),
   'e2e/doctor-{mariadb,galera}': all(oneOf('mariadb'), ({ ownServer }) => !ownServer),

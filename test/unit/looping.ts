@@ -69,13 +69,15 @@ export function looping(options: LoopingOptions = {}): Looping {
   const answers = answering()
   const { asked, told, begun, refusals, dispatcher, listener } = answers
   const clock = ringingClock()
+  let polled: HeldTask[] = []
   const repository = {
     ...answers.environment.repository,
     poll: async (_: object, __: string, given: PollOptions) => {
       asked.push(`poll ${given.size}`)
       looped.polls.push(given)
       await looped.onPoll()
-      return looped.ready.splice(0, given.size)
+      polled = looped.ready.splice(0, given.size)
+      return polled
     },
     takeSlots: async (_: object, __: string, { held, wanted }: SlotWish) => {
       asked.push(`slots ${held} of ${wanted}`)
@@ -83,6 +85,8 @@ export function looping(options: LoopingOptions = {}): Looping {
     },
     holdSlots: async () => {
       asked.push('holdSlots')
+      // The loop rolls its poll back.
+      if (looped.slotsFreed) looped.ready.unshift(...polled)
       return !looped.slotsFreed
     },
     takeTokens: async (_: object, __: string, size: number) => {

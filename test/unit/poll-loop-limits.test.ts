@@ -45,7 +45,7 @@ describe('a topic whose total is taken by others', () => {
     const loop = await started({ total: 1, size: 1, concurrency: 2, limiter: bound(2), handler }, ({ ready }) =>
       ready.push(...tasksOf('ab')),
     )
-    expect(loop.asked).toEqual(['promoteDue', 'slots 0 of 1', 'holdSlots', 'poll 1', 'slots 1 of 2'])
+    expect(loop.asked).toEqual(['promoteDue', 'slots 0 of 1', 'poll 1', 'holdSlots', 'slots 1 of 2'])
     expect([loop.handled, loop.slots]).toEqual([['a'], 1])
     gate.resolve()
     await loop.settled()
@@ -55,16 +55,16 @@ describe('a topic whose total is taken by others', () => {
 })
 
 describe('a process whose slots were freed while it was stopped', () => {
-  test('polls nothing, asks for slots at once, and tells nobody that the topic is empty', async () => {
+  test('takes nothing, asks for slots at once, and tells nobody that the topic is empty', async () => {
     const loop = await started({ total: 2, size: 1 }, (looped) => {
       looped.ready.push(...tasksOf('a'))
       looped.slotsFreed = true
     })
-    expect(loop.asked).toEqual(['promoteDue', 'slots 0 of 1', 'holdSlots'])
+    expect(loop.asked).toEqual(['promoteDue', 'slots 0 of 1', 'poll 1', 'holdSlots'])
     expect([loop.handled, loop.told]).toEqual([[], []])
     loop.slotsFreed = false
     await pass(loop, 50)
-    expect(loop.asked.slice(3, 6)).toEqual(['slots 0 of 1', 'holdSlots', 'poll 1'])
+    expect(loop.asked.slice(4, 7)).toEqual(['slots 0 of 1', 'poll 1', 'holdSlots'])
     expect(loop.handled).toEqual(['a'])
   })
 })

@@ -75,7 +75,7 @@ describe('a handler that runs on after its time', () => {
 describe('a slot of all processes', () => {
   test('is given back by a loop that sleeps, and taken again when it is woken', async () => {
     const loop = await started({ total: 2, idleMs: 3_600_000 })
-    expect(loop.asked.splice(0)).toEqual(['promoteDue', 'slots 0 of 2', 'holdSlots', 'poll 2', 'promoteDue'])
+    expect(loop.asked.splice(0)).toEqual(['promoteDue', 'slots 0 of 2', 'poll 2', 'promoteDue'])
     // Its sleeps grow, until one is longer than it may keep what it does not use.
     for (let tenths = 0; tenths < 60; tenths++) {
       loop.clock.pass(100)
@@ -85,7 +85,7 @@ describe('a slot of all processes', () => {
     loop.asked.splice(0)
     loop.loop.wake()
     await loop.settled()
-    expect(loop.asked).toEqual(['slots 0 of 2', 'holdSlots', 'poll 2', 'promoteDue'])
+    expect(loop.asked).toEqual(['slots 0 of 2', 'poll 2', 'promoteDue'])
   })
 
   test.each([1, 0])(

@@ -93,8 +93,8 @@ export interface TopicLimiter<Transaction, E extends Execution = 'async'> {
    */
   takeSlots(transaction: Transaction, topic: string, wish: SlotWish): Outcome<E, SlotGrant>
   /**
-   * Whether this owner still has slots of a topic, and keeps them until the transaction ends. Processors call this in the transaction of a poll: an owner that
-   * was stopped for longer than its lease may have lost its slots to others. Without slots, nothing may be polled until `takeSlots` has given some.
+   * Whether this owner still has slots of a topic, and keeps them until the transaction ends. Processors call this after a poll, in its transaction: an owner
+   * that was stopped for longer than its lease may have lost its slots to others. If it has none, roll back, and poll nothing until `takeSlots` has given some.
    *
    * @throws TaskError ARGUMENT_INVALID
    */
@@ -109,12 +109,12 @@ export interface TopicLimiter<Transaction, E extends Execution = 'async'> {
    */
   freeSlots(transaction: Transaction, olderThanMs: number): Outcome<E, number>
   /**
-   * Takes from the `rate` of a topic what a poll is about to use. Processors call this in the transaction of the poll.
+   * Takes from the `rate` of a topic what a poll is about to use. Processors call this in a transaction of its own, before the poll.
    *
    * @throws TaskError ARGUMENT_INVALID
    */
   takeTokens(transaction: Transaction, topic: string, wanted: number): Outcome<E, TokenGrant>
-  /** Gives back tokens that the poll of this transaction has not used. */
+  /** Gives back tokens that a poll has not used. */
   giveTokens(transaction: Transaction, topic: string, count: number): Outcome<E, void>
   /**
    * Makes sure that there is room for tasks that are about to be pushed in this transaction. Pushes to a topic with `maxEntries` follow each other: a second one

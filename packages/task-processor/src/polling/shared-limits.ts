@@ -1,3 +1,4 @@
+import { isPassing } from '@taskstream/task-api'
 import type { Execution, HeldTask, SlotGrant, TaskRepository, TokenGrant, TopicLimits } from '@taskstream/task-api'
 import type { Clock } from '../core/clock.ts'
 import type { Dispatcher } from '../core/dispatcher.ts'
@@ -10,6 +11,9 @@ export interface SharedLimitsOptions<Transaction> {
 }
 
 type Poll<Transaction> = (transaction: Transaction, size: number) => HeldTask[] | Promise<HeldTask[]>
+
+/** Ends the transaction of a poll whose slots others have. */
+const slotsLost = new Error('others have the slots')
 
 /** How often a loop that polls renews its slots, so that others who want some get theirs. */
 const renewMs = 1_000
@@ -79,35 +83,54 @@ export class SharedLimits<Transaction> {
     return Math.min(tokenMs, slotMs)
   }
 
-  /** Polls by one statement, or in a transaction that makes sure of its slots and pays for what it polls. */
+  /**
+   * Polls what is paid for. The poll comes first in its transaction: one that has written or locked anything before does not learn how far the topic is done,
+   * and would read ever more of its history. What is paid for is lost if this process dies before it polls, which makes the topic slower for a moment.
+   *
+   * @param options for a poll that no transaction has to hold together with anything else
+   */
   async poll(size: number, poll: Poll<Transaction>, options: { readonly single: boolean }): Promise<HeldTask[]> {
-    const { topic, repository, dispatcher } = this.#options
-    const { rate } = this.#limits
-    if (!rate && !this.hasTotal) return dispatcher.once<HeldTask[]>((transaction) => poll(transaction, size), options)
-    let holdsSlots = true
-    let grant: TokenGrant = { taken: 0 }
-    const tasks = await dispatcher.once<HeldTask[]>(async (transaction) => {
-      // This process may have been stopped for so long since it was given slots that others have them now.
-      holdsSlots = !this.hasTotal || (await repository.holdSlots(transaction, topic))
-      if (!holdsSlots) return []
-      if (!rate) return poll(transaction, size)
-      grant = await repository.takeTokens(transaction, topic, size)
-      if (grant.taken === 0) return []
-      const polled = await poll(transaction, grant.taken)
-      await repository.giveTokens(transaction, topic, grant.taken - polled.length)
-      return polled
-    })
-    if (!holdsSlots) this.#lose()
-    else if (rate) this.#wait(grant, tasks.length < grant.taken)
+    const paid = await this.take(size)
+    if (paid === 0) return []
+    let tasks: HeldTask[]
+    try {
+      tasks = this.hasTotal
+        ? await this.#pollHolding(paid, poll)
+        : await this.#options.dispatcher.once<HeldTask[]>((transaction) => poll(transaction, paid), options)
+    } catch (error) {
+      // Nobody knows what a poll that was not answered has taken. One that was refused has taken nothing.
+      if (!isPassing(error)) await this.give(paid).catch(() => {})
+      throw error
+    }
+    // Nobody waits for a token where there were fewer tasks than tokens.
+    if (tasks.length < paid) this.#nextTokenAtMs = -Infinity
+    await this.give(paid - tasks.length)
     return tasks
   }
 
-  /** Pays for a poll of a transaction that stays open while its tasks are handled: others must not wait for it. @returns what is paid for */
+  /** Polls, and takes nothing if others have the slots by now: this process may have been stopped for long since it was given them. */
+  async #pollHolding(size: number, poll: Poll<Transaction>): Promise<HeldTask[]> {
+    const { topic, repository, dispatcher } = this.#options
+    try {
+      return await dispatcher.once<HeldTask[]>(async (transaction) => {
+        const tasks = await poll(transaction, size)
+        if (tasks.length > 0 && !(await repository.holdSlots(transaction, topic))) throw slotsLost
+        return tasks
+      })
+    } catch (error) {
+      if (error !== slotsLost) throw error
+      this.#slots = 0
+      this.#askAtMs = -Infinity
+      return []
+    }
+  }
+
+  /** Pays for a poll, in a transaction of its own: nobody waits for one that stays open while its tasks are handled. @returns what is paid for */
   async take(size: number): Promise<number> {
     const { topic, repository, dispatcher } = this.#options
     if (!this.#limits.rate) return size
     const grant = await dispatcher.once<TokenGrant>((transaction) => repository.takeTokens(transaction, topic, size))
-    this.#wait(grant, false)
+    this.#wait(grant)
     return grant.taken
   }
 
@@ -167,19 +190,8 @@ export class SharedLimits<Transaction> {
     if (isInVain) this.#patienceMs = Math.min(this.#patienceMs * 2, renewMs)
   }
 
-  /** Notes that others have the slots, so that some are asked for at once. */
-  #lose(): void {
-    this.#slots = 0
-    this.#askAtMs = -Infinity
-  }
-
-  /**
-   * Notes when to ask for the next token: when it is there, but within a second, as the rate may be raised, or others may give tokens back.
-   *
-   * @param isEmpty whether there were fewer tasks than tokens, so that nobody waits for one
-   */
-  #wait({ nextMs }: TokenGrant, isEmpty: boolean): void {
-    const isThere = nextMs === undefined || isEmpty
-    this.#nextTokenAtMs = isThere ? -Infinity : this.#options.clock.monotonicMs() + Math.min(nextMs, renewMs)
+  /** Notes when to ask for the next token: when it is there, but within a second, as the rate may be raised, or others may give tokens back. */
+  #wait({ nextMs }: TokenGrant): void {
+    this.#nextTokenAtMs = nextMs === undefined ? -Infinity : this.#options.clock.monotonicMs() + Math.min(nextMs, renewMs)
   }
 }
