@@ -145,6 +145,7 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
   }),
   default: () => ({
     // Only the last tier tests programs, guides, Oracle's grammar, the console in a browser, and most of the command line: each of its tests starts a process.
+    // The last tier alone has servers fail in turn (`faults/availability`), too.
     unit: {
       include: [unit],
       exclude: slow.filter((name) => name !== 'adapter-example').map((name) => `test/unit/${name}.test.ts`),
@@ -164,7 +165,12 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
       exclude: [
         ...excludedFrom('postgres-18'),
         'test/e2e/cli{,-*}.test.ts',
+<<<<<<< HEAD
         'test/e2e/{work-*,import-*,coming-from,coming-from-*}.test.ts',
+=======
+        'test/e2e/work-*.test.ts',
+        'test/faults/availability.test.ts',
+>>>>>>> e5b0f565 (How long nothing goes on when a server fails: npm run availability)
       ],
     },
     // Rights and partitions, which the other PostgreSQL project does not have.

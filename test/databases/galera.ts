@@ -1,4 +1,4 @@
-/** Two nodes of a Galera cluster, each of which takes writes. */
+/** Two or three nodes of a Galera cluster, each of which takes writes. */
 import { existsSync } from 'node:fs'
 import { startMariaDb } from './mariadb-server.ts'
 import type { MariaDbServer } from './mariadb-server.ts'
@@ -9,17 +9,28 @@ const provider = '/usr/lib/galera/libgalera_smm.so'
 export const hasGalera: boolean = existsSync(provider) && existsSync('/usr/bin/rsync')
 
 export interface Galera extends AsyncDisposable {
-  readonly nodes: readonly [MariaDbServer, MariaDbServer]
+  readonly nodes: readonly [MariaDbServer, MariaDbServer, ...MariaDbServer[]]
 }
 
-/** Starts both nodes in about ten seconds, as the second copies the first. The first has the majority, and goes on if the second dies. */
-export async function startGalera(): Promise<Galera> {
+/**
+ * Starts nodes one after the other, in some five seconds each, as each copies the first. Of two the first has the majority, and goes on if the second
+ * dies; of three any two have it.
+ */
+export async function startGalera(count: 2 | 3 = 2): Promise<Galera> {
   await using opened = new AsyncDisposableStack()
-  const port = await freePort()
-  const first = opened.use(await startMariaDb({ settings: await settingsOf(port, 'gcomm://', 2) }))
-  const second = opened.use(await startMariaDb({ settings: await settingsOf(await freePort(), `gcomm://127.0.0.1:${port}`, 1) }))
+  const ports: number[] = []
+  for (let index = 0; index < count; index++) ports.push(await freePort())
+  const everybody = `gcomm://${ports.map((port) => `127.0.0.1:${port}`).join()}`
+  const nodes: MariaDbServer[] = []
+  for (const [index, port] of ports.entries()) {
+    // The first makes a cluster, and the others join it. Whoever starts again joins those that are left.
+    const settings = await settingsOf(port, index === 0 ? 'gcomm://' : everybody, count === 2 && index === 0 ? 2 : 1)
+    nodes.push(opened.use(await startMariaDb({ settings })))
+    settings['wsrep-cluster-address'] = everybody
+  }
   const kept = opened.move()
-  return { nodes: [first, second], [Symbol.asyncDispose]: () => kept.disposeAsync() }
+  const [first, second, ...others] = nodes
+  return { nodes: [first!, second!, ...others], [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }
 
 /** https://mariadb.com/kb/en/configuring-mariadb-galera-cluster/ */

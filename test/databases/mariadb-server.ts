@@ -11,15 +11,18 @@ export interface MariaDbServer extends AsyncDisposable {
   readonly url: string
   readonly version: string
   readonly pid: number
-  /** Kills the server by SIGKILL and starts it again on the same data, as after a power cut of the process. */
-  crash(): Promise<void>
+  /**
+   * Ends the server and starts it again on the same data: by SIGKILL (the default), as after a power cut of the process, or by SIGTERM, in order. `down`
+   * runs while the server is away.
+   */
+  crash(signal?: 'SIGKILL' | 'SIGTERM', down?: () => Promise<unknown>): Promise<void>
   stop(): Promise<void>
 }
 
 export interface MariaDbServerOptions {
   /** `false` (default) for tests that do not crash the server: no fsync. `true` keeps every durability setting on. */
   readonly durable?: boolean
-  /** More settings, as on the command line. */
+  /** More settings, as on the command line. They are read at each start. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
@@ -51,10 +54,9 @@ export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<
     // The longest allowed input, in the widest characters, must fit.
     'max-allowed-packet': '256M',
     ...(options.durable ? {} : { 'innodb-flush-log-at-trx-commit': '0', 'innodb-doublewrite': '0' }),
-    ...options.settings,
   }
   const launch = async (): Promise<ChildProcess> => {
-    const flags = Object.entries(settings).map(([name, value]) => `--${name}=${value}`)
+    const flags = Object.entries({ ...settings, ...options.settings }).map(([name, value]) => `--${name}=${value}`)
     const launched = spawn(program, ['--no-defaults', `--datadir=${data}`, ...flags], {
       ...identity,
       cwd: '/',
@@ -76,8 +78,9 @@ export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<
     get pid() {
       return server.pid ?? 0
     },
-    crash: async () => {
-      await end(server, 'SIGKILL')
+    crash: async (signal = 'SIGKILL', down) => {
+      await end(server, signal)
+      await down?.()
       server = await launch()
     },
     stop,

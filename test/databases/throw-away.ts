@@ -99,7 +99,11 @@ function reapFolder(folder: string): void {
   // A young folder without an owner is still being set up by another process.
   if (owner === undefined ? Date.now() - statSync(folder).mtimeMs < 60_000 : isRunning(owner)) return
   const server = readPid(join(folder, 'server'))
-  if (server !== undefined && isServerOf(server, folder)) process.kill(server, 'SIGQUIT')
+  if (server !== undefined && isServerOf(server, folder)) {
+    process.kill(server, 'SIGQUIT')
+    // It may stand still.
+    process.kill(server, 'SIGCONT')
+  }
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
 }
 

@@ -74,6 +74,8 @@ const asked: Readonly<Record<string, Asked>> = {
   // Other servers have other dump commands.
   'faults/restored': oneOf('sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-given', 'postgres-15', 'mariadb'),
   // The laboratory starts the servers that it crashes.
+  // It starts a standby, or three nodes of Galera.
+  'faults/availability': all(oneOf('postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'faults/laboratory': oneOf('sqlite-file', 'postgres-18', 'mariadb'),
   // This is about its checker, for which one engine is enough.
   'faults/laboratory-fence': oneOf('postgres-18'),
