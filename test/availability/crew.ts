@@ -25,7 +25,7 @@ export interface Seen {
 export class Crew implements AsyncDisposable {
   /** Pushes that were confirmed, in the order in which that was heard. */
   readonly pushes: Push[] = []
-  /** When each task was first told to be completed. */
+  /** When each task was first known to be completed. */
   readonly completed: Map<string, number> = new Map()
   readonly completedMs: number[] = []
   readonly asked: Set<string> = new Set()
@@ -75,7 +75,7 @@ export class Crew implements AsyncDisposable {
         break
       case 'completed':
         for (const key of told.keys) {
-          if (!this.completed.has(key)) this.completed.set(key, told.at)
+          this.complete(key, told.at)
           this.completedMs.push(told.at)
         }
         break
@@ -85,9 +85,14 @@ export class Crew implements AsyncDisposable {
     }
   }
 
-  /** Whether everything that is known to be pushed is known to be done, out of those that were pushed before. */
-  isDone(beforeMs = Infinity): boolean {
-    return this.pushes.every(({ key, committedMs }) => committedMs >= beforeMs || this.completed.has(key))
+  complete(key: string, atMs: number): void {
+    if (!this.completed.has(key)) this.completed.set(key, atMs)
+  }
+
+  /** Tasks whose push was confirmed before, and that are not known to be done. */
+  undone(beforeMs: number): readonly string[] {
+    const pushed = this.pushes.filter(({ committedMs }) => committedMs < beforeMs)
+    return pushed.map(({ key }) => key).filter((key) => !this.completed.has(key))
   }
 
   /** Has the producers push no more, and waits until all their pushes are confirmed. */

@@ -5,6 +5,8 @@ export interface Orders {
   readonly access: Access
   /** How long a step of a transaction may take, in milliseconds. */
   readonly statementTimeoutMs: number
+  /** How long the driver waits for the answer to a statement, in milliseconds. */
+  readonly answerMs: number
   /** How many tasks a producer pushes in a second, at most. */
   readonly rate: number
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { until } from './until.ts'
 
 export interface Backend {
   readonly url: string
@@ -23,6 +24,7 @@ const everyMs = 1_000
 const answerMs = 1_000
 const fall = 3
 
+/** Resolves when there is a server to which work may go. */
 export async function openSwitch(backends: readonly Backend[]): Promise<Switch> {
   const links = new Map<Socket, Backend>()
   const failures = new Map<Backend, number>()
@@ -61,6 +63,7 @@ export async function openSwitch(backends: readonly Backend[]): Promise<Switch> 
       await delay(everyMs, undefined, { signal: over.signal }).catch(() => {})
     }
   })()
+  await until('a server is usable', async () => current !== undefined)
   const url = new URL(backends[0]!.url)
   url.port = String((listener.address() as AddressInfo).port)
   return {

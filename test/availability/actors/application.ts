@@ -21,7 +21,8 @@ export interface Application {
 const connectMs = 2_000
 const poolSize = 10
 
-export function openApplication({ engine, urls, listenUrls = urls }: Access): Application {
+/** @param answerMs after which the driver gives up a statement, such as one of a handler, for which no limit of the node counts */
+export function openApplication({ engine, urls, listenUrls = urls }: Access, answerMs: number): Application {
   if (engine === 'mariadb') {
     const pool = createPool({ uri: urls[0]!, connectionLimit: poolSize, connectTimeout: connectMs })
     return {
@@ -32,7 +33,9 @@ export function openApplication({ engine, urls, listenUrls = urls }: Access): Ap
     }
   }
   const options = { connectionTimeoutMillis: connectMs, keepAlive: true }
-  const pools = urls.map((connectionString) => new pg.Pool({ connectionString, max: poolSize, ...options }))
+  const pools = urls.map(
+    (connectionString) => new pg.Pool({ connectionString, max: poolSize, query_timeout: answerMs, ...options }),
+  )
   for (const pool of pools) pool.on('error', () => {})
   return {
     tasks: sqlTaskRepository({ dialect: postgres(), adapter: fromPg as SqlAdapter<AnyTransaction, 'async'> }),

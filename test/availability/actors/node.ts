@@ -14,8 +14,8 @@ import { beActor, openApplication, tell, tellError } from './application.ts'
 
 const stopping = { graceMs: 5_000, abortMs: 2_000, leaveMs: 10_000 }
 
-await beActor(async ({ access, statementTimeoutMs }) => {
-  const { tasks, transactions, notifier, close } = openApplication(access)
+await beActor(async ({ access, statementTimeoutMs, answerMs }) => {
+  const { tasks, transactions, notifier, close } = openApplication(access, answerMs)
   const execute = (transaction: AnyTransaction, statement: Statement): Promise<unknown> =>
     access.engine === 'mariadb'
       ? fromMysql2.execute(transaction as Mysql2Connection, statement)
@@ -34,6 +34,8 @@ await beActor(async ({ access, statementTimeoutMs }) => {
     size: 10,
     concurrency: 2,
     idleMs: 1_000,
+    // mysql2 has no limit for an answer, so the topic has.
+    ...(access.engine === 'mariadb' && { timeoutMs: answerMs }),
     retry: exponential({ tries: 1_000, firstMs: 10, maxMs: 200 }),
     handler: async (batch, { complete }) => {
       tell({ tells: 'handling', keys: keysOf(batch) })

@@ -8,8 +8,8 @@ import { beActor, openApplication, tell, tellError } from './application.ts'
 const lines = 4
 const pauseMs = 100
 
-await beActor(async ({ access, statementTimeoutMs, rate }) => {
-  const { tasks, transactions, close } = openApplication(access)
+await beActor(async ({ access, statementTimeoutMs, answerMs, rate }) => {
+  const { tasks, transactions, close } = openApplication(access, answerMs)
   const limited = limitTransactions(tasks, transactions, { statementTimeoutMs })
   const over = new AbortController()
   let keys = 0

@@ -5,7 +5,7 @@ import { standStill } from '../../databases/still.ts'
 import { openSwitch } from '../switch.ts'
 import type { AvailabilityFault, Setup } from '../setup.ts'
 import { askMysql } from './ask.ts'
-import { until } from './until.ts'
+import { until } from '../until.ts'
 
 const database = 'tasks'
 const inStep = '4'
@@ -56,7 +56,6 @@ export async function openGalera(): Promise<Setup> {
     },
   })
   await untilWhole()
-  await until('the switch has a node', async () => door.current !== undefined)
   const kept = opened.move()
   return {
     name: `Galera of three, MariaDB ${nodes[0].version}, a switch`,

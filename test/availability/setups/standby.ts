@@ -6,7 +6,7 @@ import { openSwitch } from '../switch.ts'
 import type { Backend } from '../switch.ts'
 import type { Setup } from '../setup.ts'
 import { askPostgres } from './ask.ts'
-import { until } from './until.ts'
+import { until } from '../until.ts'
 
 export async function openStandby(): Promise<Setup> {
   await using opened = new AsyncDisposableStack()
@@ -17,7 +17,6 @@ export async function openStandby(): Promise<Setup> {
   opened.defer(async () => standby?.stop())
   await follow()
   const door = opened.use(await openSwitch(backends()))
-  await until('the switch has a server', async () => door.current !== undefined)
 
   function backends(): readonly Backend[] {
     return [primary, standby!].map(({ url }) => ({
