@@ -1,10 +1,10 @@
 /** The common parts of all servers that the tests start: a temporary folder, an unprivileged user, and a reliable end. */
 import { execFileSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { availableMemory } from 'node:process'
@@ -73,13 +73,22 @@ export async function end(server: ChildProcess, signal: NodeJS.Signals): Promise
   await ended
 }
 
+/** Systems draw the ports of outgoing connections above these. A server that is away for a while would not get such a port back. */
+const ports = [10_000, 32_768] as const
+
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
+  for (;;) {
+    const port = randomInt(...ports)
+    const probe = createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false))
+      probe.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (!isFree) continue
+    probe.close()
+    await once(probe, 'close')
+    return port
+  }
 }
 
 /** Stops servers whose starter is gone (it was killed) and removes their folders. */
