@@ -1,4 +1,4 @@
-/** Runs the command line as a process of its own. */
+/** Runs the command line as a process of its own; in runs of mutants, in the test's process if that can be. */
 import { spawn } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { join } from 'node:path'
@@ -28,7 +28,11 @@ export const nodeArguments: readonly string[] = [
   join(import.meta.dirname, '..', '..', 'packages', 'task-cli', 'src', 'cli.ts'),
 ]
 
+/** Undefined outside of runs of mutants: what is promised is about processes. */
+const here = process.env['TASKSTREAM_MUTANTS'] === undefined ? undefined : await import('./command-here.ts')
+
 export function run(args: readonly string[], { stdin = '', closeEarly = false, ...options }: RunOptions = {}): Promise<Run> {
+  if (here && !here.isBusy() && !closeEarly) return here.runHere(args, { stdin, env: environment(options), cwd: options.cwd })
   const child = start(args, options)
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -95,10 +99,13 @@ export function output(child: ChildProcessWithoutNullStreams): Following {
   }
 }
 
-function start(args: readonly string[], { url, cwd, env: more }: RunOptions): ChildProcessWithoutNullStreams {
+function start(args: readonly string[], options: RunOptions): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [...nodeArguments, ...args], { env: environment(options), cwd: options.cwd })
+}
+
+function environment({ url, env }: RunOptions): NodeJS.ProcessEnv {
   const { TASKSTREAM_URL: _, ...inherited } = process.env
-  const env = { ...inherited, ...(url !== undefined && { TASKSTREAM_URL: url }), ...more }
-  return spawn(process.execPath, [...nodeArguments, ...args], { env, cwd })
+  return { ...inherited, ...(url !== undefined && { TASKSTREAM_URL: url }), ...env }
 }
 
 /** Returns the URL of the suite's database for the command line. */

@@ -36,14 +36,20 @@ const commandLine = [
   'test/e2e/cli-database.test.ts',
   'test/e2e/cli-tasks.test.ts',
   'test/e2e/cli-bulk.test.ts',
+  'test/e2e/cli-undo.test.ts',
+  'test/e2e/cli-operators.test.ts',
+  'test/e2e/cli-doctor.test.ts',
   'test/e2e/cli-source.test.ts',
   'test/e2e/cli-completion.test.ts',
-  'test/unit/{timer-command,command-line-words,command-line-tables,command-line-endings,command-line-portions}.test.ts',
+  'test/unit/{timer-command,command-line-*,work-command,work-words,work-progress,wrapped-text,console-keys}.test.ts',
 ]
 
-/** The engine that notices most in the shortest time. Undefined if no engine that can be started here runs this file. */
+/**
+ * The engine that notices most in the shortest time. Commands run in the process of the tests, where a file must have one library
+ * of SQLite only: locks of two do not see each other. Undefined if no engine that can be started here runs this file.
+ */
 export function engineOf(file: string): string | undefined {
-  if (file.startsWith('packages/task-cli/')) return 'sqlite-file'
+  if (file.startsWith('packages/task-cli/')) return 'node-sqlite'
   if (/oracle|mysql|mariadb/.test(file)) return undefined
   return /postgres|\/pg\//.test(file) ? 'postgres-18' : 'sqlite-memory'
 }
