@@ -30,6 +30,22 @@ const far: Readonly<Record<string, readonly string[]>> = {
   'task-processor': ['test/conformance/**', ...timers],
   'task-scheduler': ['test/properties/**', 'test/unit/composite*'],
 }
+/** What uses the operations: their own tests, and commands. */
+const operations = [
+  'test/unit/{doctor,alerts,say-why,telemetry-rules,command-line-portions}.test.ts',
+  'test/e2e/{actions,recorded-actions}.test.ts',
+  'test/conformance/doctor-nodes.test.ts',
+  'test/e2e/cli{,-undo,-bulk,-operators,-doctor}.test.ts',
+]
+const coordination = [
+  'test/unit/{leader,coordinated-stop}.test.ts',
+  'test/e2e/{leader,leader-tables}.test.ts',
+  'test/conformance/coordination-tables.test.ts',
+]
+const jobs = [
+  'test/unit/{in-process,job-*,jobs-*,tasklib,webhook-signature,newer-inputs,watched-topic,task-timeout,run-program,versioned}.test.ts',
+  'test/e2e/{jobs-*,topics-typed*,tasklib*}.test.ts',
+]
 const commandLine = [
   'test/e2e/cli.test.ts',
   'test/e2e/cli-options.test.ts',
@@ -41,15 +57,28 @@ const commandLine = [
   'test/e2e/cli-doctor.test.ts',
   'test/e2e/cli-source.test.ts',
   'test/e2e/cli-completion.test.ts',
+  'test/e2e/cli-console.test.ts',
+  'test/e2e/work-{programs,services,ends}.test.ts',
   'test/unit/{timer-command,command-line-*,work-command,work-words,work-progress,wrapped-text,console-keys}.test.ts',
 ]
+
+/** The tests of packages that only few tests use. Of other packages nearly every test is one. */
+const near: Readonly<Record<string, readonly string[]>> = {
+  'task-cli': commandLine,
+  'task-operations': operations,
+  'task-coordination': coordination,
+  'task-jobs': jobs,
+}
+
+/** Packages whose tests run commands: in the process of the tests if that can be, or else in one that is the mutant too. */
+export const commanded: ReadonlySet<string> = new Set(['task-cli', 'task-operations'])
 
 /**
  * The engine that notices most in the shortest time. Commands run in the process of the tests, where a file must have one library
  * of SQLite only: locks of two do not see each other. Undefined if no engine that can be started here runs this file.
  */
 export function engineOf(file: string): string | undefined {
-  if (file.startsWith('packages/task-cli/')) return 'node-sqlite'
+  if (commanded.has(file.split('/')[1] ?? '')) return 'node-sqlite'
   if (/oracle|mysql|mariadb/.test(file)) return undefined
   return /postgres|\/pg\//.test(file) ? 'postgres-18' : 'sqlite-memory'
 }
@@ -57,7 +86,7 @@ export function engineOf(file: string): string | undefined {
 /** The tests of the engine's vitest project and of the unit project. Properties draw little, and the same in each run. */
 export function testsOf(engine: string, name: string): Tests {
   const env = { TASKSTREAM_SUBJECT: engine, TASKSTREAM_RUNS: '40', TASKSTREAM_SEED: '1' }
-  if (name === 'task-cli') return { include: commandLine, exclude: [], env }
+  if (near[name]) return { include: near[name], exclude: [], env }
   const { unit, [engine]: project } = filesOf('all', process.env)
   if (!project) throw new Error(`there is no project ${engine} in test/tiers.ts`)
   return {

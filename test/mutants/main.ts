@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util'
 import { SingleBar } from 'cli-progress'
 import { randomOf } from '../interleavings/random.ts'
 import { before } from './again.ts'
-import { engineOf, start, testsOf } from './engines.ts'
+import { commanded, engineOf, start, testsOf } from './engines.ts'
 import type { Mutant } from './mutant.ts'
 import { survivors, table } from './report.ts'
 import { rehearse, Trial } from './run.ts'
@@ -72,7 +72,7 @@ async function tryAll(engine: string, files: readonly string[]): Promise<void> {
     if (wrong.length > 0) throw new Error(wrong.join('\n'))
   }
   await using _server = await start(engine)
-  const children = values.package === 'task-cli'
+  const children = commanded.has(values.package ?? '')
   const tests = testsOf(engine, values.package ?? '')
   const test = values.tests ? { ...tests, include: values.tests } : tests
   await using session = await Session.open({ root, test, sources: mutated, children })

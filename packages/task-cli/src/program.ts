@@ -61,7 +61,8 @@ export function fail(error: unknown): void {
   )
 }
 
-function programOf(version: string): Command {
+/** Makes every command. */
+export function programOf(version: string): Command {
   const program = new Command('taskstream')
     .description('Ordered task streams in the database you already have.')
     .version(version)

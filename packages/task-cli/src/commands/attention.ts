@@ -42,7 +42,7 @@ export async function showAttention(options: CommonOptions): Promise<void> {
   const rows = await attention({ tasks: database.tasks, transactions: database.reading })
   if (rows.length === 0 && ['table', 'wide'].includes(formatOf(options))) console.log('nothing needs attention')
   else if (formatOf(options) === 'table' && options.columns === undefined && isTerminal() && !fits(rows)) rows.forEach(printBlock)
-  else printList({ columns, rows, name: ({ id }) => id }, options)
+  else printList({ columns: attentionColumns, rows, name: ({ id }) => id }, options)
   if (rows.length > 0) process.exitCode = exitCodes.no
 }
 
@@ -59,20 +59,20 @@ function printBlock({ severity, text, command }: Attention): void {
   printWrapped(visible(command), '  ')
 }
 
-const columns: readonly Column<Attention>[] = [
+export const attentionColumns: readonly Column<Attention>[] = [
   { name: 'severity', rank: 0, kind: 'word', value: ({ severity }) => severity },
   { name: 'what', rank: 2, kind: 'word', value: ({ id }) => id },
   { name: 'text', rank: 0, kind: 'text', value: ({ text }) => text },
   { name: 'see', rank: 1, kind: 'text', value: ({ command }) => command },
 ]
 
-const changeColumns: readonly Column<Change>[] = [
+export const changeColumns: readonly Column<Change>[] = [
   { name: 'when', rank: 0, kind: 'instant', value: ({ at }) => at },
   { name: 'what', rank: 0, kind: 'word', value: ({ kind }) => kind },
   { name: 'text', rank: 0, kind: 'text', value: ({ text }) => text },
 ]
 
-const actionColumns: readonly Column<AuditEntry>[] = [
+export const actionColumns: readonly Column<AuditEntry>[] = [
   { name: 'when', rank: 0, kind: 'instant', value: ({ at }) => at },
   { name: 'action', rank: 0, kind: 'word', value: ({ action }) => action },
   { name: 'topic', rank: 0, kind: 'identifier', value: ({ topic }) => topic },

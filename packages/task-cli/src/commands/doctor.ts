@@ -62,7 +62,7 @@ async function findingsOf({ deep = false, leaseMs, ...options }: DoctorOptions):
   }
 }
 
-const columns: readonly Column<Finding>[] = [
+export const findingColumns: readonly Column<Finding>[] = [
   { name: 'check', rank: 0, kind: 'word', value: ({ check }) => check },
   { name: 'severity', rank: 0, kind: 'word', value: ({ severity }) => severity },
   { name: 'measured', rank: 1, kind: 'text', value: ({ measured }) => measured },
@@ -70,7 +70,7 @@ const columns: readonly Column<Finding>[] = [
 ]
 
 function print(findings: readonly Finding[], options: CommonOptions): void {
-  printList({ columns, rows: findings, name: ({ check }) => check }, options)
+  printList({ columns: findingColumns, rows: findings, name: ({ check }) => check }, options)
   if (!['table', 'wide'].includes(formatOf(options))) return
   for (const { check, severity, measured, remedy, page } of findings) {
     if (severity === 'ok' || (severity === 'skipped' && remedy === undefined)) continue

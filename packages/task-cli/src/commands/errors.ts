@@ -47,7 +47,7 @@ Examples:
       const rows = fingerprint === undefined ? groups : groups.filter((group) => group.fingerprint.startsWith(fingerprint))
       if (rows.length === 0 && fingerprint !== undefined)
         throw new CommandError('missing', `no error ${fingerprint} in topic "${topic}" (list them: taskstream errors)`)
-      printList({ columns, rows, name: (group) => group.fingerprint }, common)
+      printList({ columns: errorColumns, rows, name: (group) => group.fingerprint }, common)
       if (!['table', 'wide'].includes(formatOf(common))) return
       for (const group of rows.slice(0, mostExplained))
         for (const line of await remediesOf(database, group)) console.log(visible(`  try: ${line}`))
@@ -78,7 +78,7 @@ async function remediesOf({ reading, tasks }: NamedDatabase, group: ErrorGroup):
   return [`taskstream pause ${topic} --note ${quoted(visible(error))}  # if more tries do harm: they go on by themselves`]
 }
 
-const columns: readonly Column<ErrorGroup>[] = [
+export const errorColumns: readonly Column<ErrorGroup>[] = [
   { name: 'topic', rank: 1, kind: 'identifier', value: ({ topic }) => topic },
   { name: 'count', rank: 0, kind: 'number', value: ({ count }) => count },
   { name: 'open', rank: 1, kind: 'number', value: ({ open }) => open },

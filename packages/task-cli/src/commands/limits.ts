@@ -25,7 +25,7 @@ type Limits = ReadonlyMap<string, TopicLimits>
 
 type LimitsRow = readonly [topic: string, limits: TopicLimits]
 
-const columns: readonly Column<LimitsRow>[] = [
+export const limitColumns: readonly Column<LimitsRow>[] = [
   { name: 'topic', rank: 0, kind: 'identifier', value: ([topic]) => topic },
   { name: 'total', rank: 1, kind: 'number', value: ([, { total }]) => total },
   { name: 'rate', rank: 2, kind: 'word', value: ([, { rate }]) => rate && `${rate.count} in ${duration(rate.perMs)}` },
@@ -71,7 +71,10 @@ Examples:
             })
       const shown = [...limits].filter(([name]) => topic === undefined || name === topic)
       const json = ([name, limited]: LimitsRow): unknown => ({ topic: name, ...limited })
-      printList({ columns, rows: shown, name: ([name]) => name, json, document: Object.fromEntries(shown) }, options)
+      printList(
+        { columns: limitColumns, rows: shown, name: ([name]) => name, json, document: Object.fromEntries(shown) },
+        options,
+      )
     })
 }
 

@@ -49,7 +49,11 @@ export function addNext(program: Command): void {
         return [...found, ...timers.flatMap((timer) => toNext(timer, topic)).slice(0, limit)]
       })
       printList(
-        { columns, rows, name: ({ sequence, identifier }) => (sequence === undefined ? identifier : `@${sequence}`) },
+        {
+          columns: nextColumns,
+          rows,
+          name: ({ sequence, identifier }) => (sequence === undefined ? identifier : `@${sequence}`),
+        },
         options,
       )
     })
@@ -62,7 +66,7 @@ function toNext({ id, topic, due }: StoredTimer, only: string | undefined): Next
   return [{ what: 'timer', topic, identifier: id, at: new Date(due) }]
 }
 
-const columns: readonly Column<Next>[] = [
+export const nextColumns: readonly Column<Next>[] = [
   { name: 'topic', rank: 1, kind: 'identifier', value: ({ topic }) => topic },
   { name: 'what', rank: 0, kind: 'word', value: ({ what }) => what },
   { name: 'sequence', rank: 1, kind: 'number', value: ({ sequence }) => sequence },

@@ -21,7 +21,7 @@ export function addNodes(program: Command): void {
       await using database = await openDatabase(options)
       if (owner === undefined) {
         const rows = await read(database, since)
-        return printList({ columns, rows, name: (node) => node.owner }, options)
+        return printList({ columns: nodeColumns, rows, name: (node) => node.owner }, options)
       }
       const node = await find(database, owner)
       const held = await database.reading<readonly HeldInfo[]>((transaction) =>
@@ -75,20 +75,20 @@ async function find(database: NamedDatabase, owner: string): Promise<NodeInfo> {
   return living[0] ?? node
 }
 
-const columns: readonly Column<NodeInfo>[] = [
+export const nodeColumns: readonly Column<NodeInfo>[] = [
   { name: 'owner', rank: 0, kind: 'identifier', value: ({ owner }) => owner },
   { name: 'state', rank: 0, kind: 'word', value: ({ life, quiet }) => (quiet && life !== 'stopped' ? `${life}, quiet` : life) },
   { name: 'release', rank: 1, kind: 'text', value: ({ release }) => release },
   { name: 'heartbeat', rank: 2, kind: 'instant', value: ({ heartbeat }) => heartbeat },
   { name: 'topics', rank: 2, kind: 'text', value: topicsOf },
   { name: 'busy', rank: 3, kind: 'text', value: busyOf },
-  { name: 'ended 1 min', rank: 4, kind: 'number', value: ({ report }) => sum(report?.topics.map(({ ended }) => ended)) },
-  { name: 'failed', rank: 4, kind: 'number', value: ({ report }) => sum(report?.topics.map(({ failed }) => failed)) },
+  { name: 'ended 1 min', rank: 4, kind: 'number', value: ({ report }) => report && sum(report.topics.map(({ ended }) => ended)) },
+  { name: 'failed', rank: 4, kind: 'number', value: ({ report }) => report && sum(report.topics.map(({ failed }) => failed)) },
   { name: 'started', rank: 5, kind: 'instant', value: ({ started }) => started },
   { name: 'error', rank: 1, kind: 'text', value: troubleOf },
 ]
 
-const heldColumns: readonly Column<HeldInfo>[] = [
+export const heldColumns: readonly Column<HeldInfo>[] = [
   { name: 'topic', rank: 0, kind: 'identifier', value: ({ topic }) => topic },
   { name: 'sequence', rank: 0, kind: 'number', value: ({ sequence }) => sequence },
   { name: 'identifier', rank: 0, kind: 'identifier', value: ({ identifier }) => identifier },
@@ -112,6 +112,6 @@ function troubleOf({ report }: NodeInfo): string | undefined {
   return trouble && `${trouble.activity}: ${trouble.message}`
 }
 
-function sum(values: readonly (number | undefined)[] = []): number {
+function sum(values: readonly (number | undefined)[]): number {
   return values.reduce<number>((total, value) => total + (value ?? 0), 0)
 }

@@ -36,7 +36,7 @@ interface AddOptions extends ScopeOptions {
   readonly replace?: true
 }
 
-const columns: readonly Column<PeriodicTaskInfo>[] = [
+export const periodicColumns: readonly Column<PeriodicTaskInfo>[] = [
   { name: 'scope', rank: 5, kind: 'identifier', value: ({ scope }) => scope },
   { name: 'id', rank: 0, kind: 'identifier', value: ({ id }) => id },
   { name: 'timer', rank: 2, kind: 'text', value: ({ timer }) => timer },
@@ -75,7 +75,7 @@ function addLs(periodic: Command): void {
       const filter = name === undefined ? {} : { name }
       const list = options.scope === undefined ? allPeriodicTasks(database.tasks) : timersOf(database, options).list
       const infos = await database.reading<PeriodicTaskInfo[]>((transaction) => list(transaction, filter))
-      printList({ columns, rows: infos, name: ({ id }) => id }, options)
+      printList({ columns: periodicColumns, rows: infos, name: ({ id }) => id }, options)
     })
 }
 

@@ -17,7 +17,7 @@ const sequences = {
 
 type RepairRow = Pick<Repair, 'corrected' | 'listed' | 'noted' | 'held' | 'left'> & { readonly topic: string }
 
-const columns: readonly Column<RepairRow>[] = [
+export const repairColumns: readonly Column<RepairRow>[] = [
   { name: 'topic', rank: 0, kind: 'identifier', value: ({ topic }) => topic },
   { name: 'corrected', rank: 0, kind: 'number', value: ({ corrected }) => corrected },
   { name: 'listed', rank: 1, kind: 'number', value: ({ listed }) => listed },
@@ -59,7 +59,7 @@ Examples:
         left,
       }))
       const sequence = done.some((each) => each.sequence === 'moved') ? 'moved' : 'ahead'
-      printList({ columns, rows, name: (row) => row.topic, document: { topics: rows, sequence } }, options)
+      printList({ columns: repairColumns, rows, name: (row) => row.topic, document: { topics: rows, sequence } }, options)
       if (!['table', 'wide'].includes(formatOf(options))) return
       if (rows.some(({ left }) => left > 0)) console.log('left: others were working on these tasks; run this again')
       console.log(sequences[sequence])

@@ -66,7 +66,7 @@ Examples:
     })
 }
 
-const attemptColumns: readonly Column<TaskAttempt>[] = [
+export const attemptColumns: readonly Column<TaskAttempt>[] = [
   { name: 'attempt', rank: 0, kind: 'number', value: ({ attempt }) => attempt },
   { name: 'outcome', rank: 0, kind: 'word', value: ({ outcome }) => outcome },
   { name: 'ended', rank: 1, kind: 'instant', value: ({ ended }) => ended },
