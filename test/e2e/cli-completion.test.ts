@@ -51,6 +51,10 @@ describe('completion', () => {
     expect(await complete('taskstream completion z')).toEqual(['zsh'])
     expect(await complete('taskstream __')).toEqual([])
     expect(await complete('taskstream ls -- --st')).toEqual([])
+    // After its last argument a command takes nothing more, and a task has no names to choose from.
+    expect(await complete('taskstream count invoices ')).toEqual([])
+    expect(await complete('taskstream redrive invoices ')).toEqual([])
+    expect(await complete('taskstream redrive invoices @1 ')).toEqual([])
   })
 
   test('knows topics and contexts, but none that cannot be typed', async () => {

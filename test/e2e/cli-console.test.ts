@@ -1,12 +1,12 @@
 /** The console of the command line: who may look, from where, and for how long. */
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { useFixture } from '@taskstream/task-testing/suite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
@@ -72,6 +72,20 @@ describe.skipIf(!canRun)('the console of the command line', () => {
     })
     expect(await ask(link, '/api/v1/topics', { ...known, host: `localhost:${link.port}` })).toMatchObject({ status: 200 })
     expect(await started.interrupt()).toMatchObject({ code: 0 })
+  })
+
+  // Other systems open a link by programs of their own.
+  test.runIf(process.platform === 'linux')('opens the link in a browser, if that is asked for', async () => {
+    const opened = join(folder, 'opened')
+    writeFileSync(join(folder, 'xdg-open'), `#!/bin/sh\necho "$#" "$1" > "${opened}"\n`)
+    chmodSync(join(folder, 'xdg-open'), 0o755)
+    const env = { PATH: `${folder}${delimiter}${process.env['PATH']}` }
+    await using started = follow(['console', '--port', '0', '--open', '--url', url], { env })
+    const link = await linkOf(started)
+    await expect.poll(() => existsSync(opened) && readFileSync(opened, 'utf8')).toBe(`1 ${link.href}\n`)
+    // A machine without a browser is told the link all the same.
+    await using alone = follow(['console', '--port', '0', '--open', '--url', url], { env: { PATH: folder.replace(/.$/, '') } })
+    expect((await ask(await linkOf(alone), '/')).status).toBe(403)
   })
 
   test('answers many pages at the same time', async () => {

@@ -104,6 +104,7 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/cli-tasks': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-undo': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   'e2e/cli-operators': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
+  'e2e/cli-lists': oneOf('sqlite-file', 'postgres-18', 'postgres-given', 'mariadb'),
   // Nodes of some incidents work with the least rights, as users of the suite's own servers.
   'e2e/cli-incidents': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'e2e/incident-script': oneOf('sqlite-file'),

@@ -32,7 +32,7 @@ const far: Readonly<Record<string, readonly string[]>> = {
 }
 /** What uses the operations: their own tests, and commands. */
 const operations = [
-  'test/unit/{doctor,alerts,say-why,telemetry-rules,command-line-portions}.test.ts',
+  'test/unit/{operations-request,doctor,alerts,say-why,telemetry-rules,command-line-portions}.test.ts',
   'test/e2e/{actions,recorded-actions}.test.ts',
   'test/conformance/doctor-nodes.test.ts',
   'test/e2e/cli{,-undo,-bulk,-operators,-doctor}.test.ts',
@@ -54,12 +54,14 @@ const commandLine = [
   'test/e2e/cli-bulk.test.ts',
   'test/e2e/cli-undo.test.ts',
   'test/e2e/cli-operators.test.ts',
+  'test/e2e/cli-lists.test.ts',
   'test/e2e/cli-doctor.test.ts',
   'test/e2e/cli-source.test.ts',
   'test/e2e/cli-completion.test.ts',
   'test/e2e/cli-console.test.ts',
+  'test/e2e/cli-terminal.test.ts',
   'test/e2e/work-{programs,services,ends}.test.ts',
-  'test/unit/{timer-command,command-line-*,work-command,work-words,work-progress,wrapped-text,console-keys}.test.ts',
+  'test/unit/{timer-command,command-line-*,work-*,wrapped-text,console-keys}.test.ts',
 ]
 
 /** The tests of packages that only few tests use. Of other packages nearly every test is one. */

@@ -154,6 +154,8 @@ class Worker implements PoolWorker {
       execArgv: [...execArgv, '--no-warnings'],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       serialization: 'advanced',
+      // It is ended together with the processes that its tests have started.
+      detached: true,
     })
     this.#process.on('message', (message: Message) => {
       if (message.ready) this.#isReady = true
@@ -203,6 +205,7 @@ class Worker implements PoolWorker {
   }
 
   kill(): void {
-    this.#process?.kill('SIGKILL')
+    const { pid, exitCode, signalCode } = this.#process ?? {}
+    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL')
   }
 }

@@ -16,6 +16,8 @@ declare global {
 }
 
 const send = process.send!.bind(process)
+// Whoever interrupts the run does not reach this process.
+process.on('disconnect', () => process.exit())
 let next: (job: Job) => void = () => {}
 process.on('message', (message: { readonly job?: Job }) => message.job && next(message.job))
 

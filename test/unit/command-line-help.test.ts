@@ -1,7 +1,8 @@
 /** The help of every command: its words, options, defaults and examples change only together with the file that has them all. */
-import type { Command } from 'commander'
 import { afterEach, expect, test, vi } from 'vitest'
 import { programOf } from '../../packages/task-cli/src/program.ts'
+
+type Command = ReturnType<typeof programOf>
 
 afterEach(() => vi.unstubAllEnvs())
 

@@ -1,5 +1,5 @@
 /** The lists of the command line: which columns each has, in which words, and which of them go first where there is no room. */
-import type { ErrorGroup, HeldInfo, NodeInfo, TaskAttempt, TopicLimits } from '@taskstream/task-api'
+import type { ErrorGroup, HeldInfo, NodeInfo, TaskAttempt, TaskInfo, TopicLimits } from '@taskstream/task-api'
 import type { Attention, AuditEntry, Change, Finding } from '@taskstream/task-operations'
 import type { PeriodicTaskInfo } from '@taskstream/task-scheduler'
 import { expect, test } from 'vitest'
@@ -12,6 +12,7 @@ import { heldColumns, nodeColumns } from '../../packages/task-cli/src/commands/n
 import { periodicColumns } from '../../packages/task-cli/src/commands/periodic.ts'
 import { repairColumns } from '../../packages/task-cli/src/commands/repair.ts'
 import { attemptColumns } from '../../packages/task-cli/src/commands/show.ts'
+import { taskColumns } from '../../packages/task-cli/src/core/tasks.ts'
 import type { Column } from '../../packages/task-cli/src/output/column.ts'
 import { renderTable } from '../../packages/task-cli/src/output/table.ts'
 
@@ -25,7 +26,7 @@ const nodes = [
     name: 'worker-7',
     life: 'living',
     quiet: true,
-    release: '2.1.0',
+    release: long,
     heartbeat: ago(4_000),
     started: ago(86_400_000),
     report: {
@@ -61,6 +62,7 @@ const nodes = [
 
 const held = [
   { topic: 'invoices', sequence: 4_711, identifier: long, started: ago(61_000), attempt: 1 },
+  { topic: long, sequence: 4_712, identifier: 'b', started: ago(9_000), attempt: 12 },
 ] as unknown as readonly HeldInfo[]
 
 const wrong: readonly Attention[] = [
@@ -71,8 +73,9 @@ const changed = [{ at: ago(60_000), kind: 'release', text: `${long} has come` }]
 
 const actions = [
   { at: ago(5_000), action: 'cancel', topic: 'invoices', count: 3, actor: 'ann@db-1', note: long, undone: 'no', id: 'a-1' },
-  { at: ago(6_000), action: 'node quiet', filter: { owner: 'worker-7' }, count: 1, actor: 'bo', undone: 'yes', id: 'a-2' },
+  { at: ago(6_000), action: 'node quiet', filter: { owner: long }, count: 1, actor: long, undone: 'yes', id: 'a-2' },
   { at: ago(7_000), action: 'timer pause', filter: { ids: ['report', 'bill'] }, count: 2, undone: 'partly', id: 'a-3' },
+  { at: ago(8_000), action: 'purge', topic: long, count: 12_000, undone: 'no', id: 'a-4' },
 ] as unknown as readonly AuditEntry[]
 
 const errors = [
@@ -88,6 +91,17 @@ const errors = [
     fingerprint: '0123abcd',
     releases: ['2.1.0'],
   },
+  {
+    topic: long,
+    count: 1,
+    open: 0,
+    error: 'no',
+    first: ago(1),
+    firstRelease: long,
+    last: ago(1),
+    lastSequence: 1,
+    fingerprint: 'f',
+  },
 ] as unknown as readonly ErrorGroup[]
 
 const limits: readonly (readonly [string, TopicLimits])[] = [
@@ -95,18 +109,19 @@ const limits: readonly (readonly [string, TopicLimits])[] = [
     'mail',
     { total: 10, rate: { count: 100, perMs: 60_000 }, maxEntries: { count: 5_000, whenFull: 'drop-oldest' }, deadLetter: 'dead' },
   ],
-  ['invoices', {}],
+  [long, { deadLetter: long }],
 ]
 
 const next = [
   { what: 'ready', topic: 'invoices', sequence: 4_711, identifier: long, at: ago(61_000) },
-  { what: 'timer', topic: 'invoices', identifier: 'report', at: new Date(now + 61_000) },
+  { what: 'timer', topic: long, identifier: 'report', at: new Date(now + 61_000) },
 ] as const
 
-const repaired = [{ topic: 'invoices', corrected: 1, listed: 2, noted: 3, held: 4, left: 5 }]
+const repaired = [{ topic: long, corrected: 1, listed: 2, noted: 3, held: 4, left: 5 }]
 
 const findings = [
   { check: 'clock', severity: 'warn', measured: `2 s behind ${long}`, threshold: '1 s' },
+  { check: 'backlog', severity: 'crit', measured: '7', threshold: long },
 ] as unknown as readonly Finding[]
 
 const timers = [
@@ -135,14 +150,45 @@ const timers = [
 
 const attempts = [
   { attempt: 1, outcome: 'failed', ended: ago(61_000), reason: 'tries', error: `Error: ${long}`, owner: 'worker-7' },
+  { attempt: 12, outcome: 'lost', ended: ago(9_000), owner: long },
 ] as unknown as readonly TaskAttempt[]
+
+const tasks = [
+  {
+    sequence: 4_711,
+    identifier: long,
+    state: 'failed',
+    reason: 'tries',
+    tries: 3,
+    maxTries: 3,
+    created: ago(300_000),
+    started: ago(70_000),
+    completed: ago(61_000),
+    deadline: ago(5_000),
+    owner: long,
+    reference: long,
+    priority: -3,
+    attempt: 4,
+    externalId: long,
+  },
+  {
+    sequence: 4_712,
+    identifier: 'b',
+    state: 'suspended',
+    due: new Date(now + 61_000),
+    tries: 0,
+    created: ago(2_000),
+    priority: 0,
+  },
+  { sequence: 4_713, identifier: 'c', state: 'ready', blocked: true, tries: 0, created: ago(1_000), priority: 12, attempt: 0 },
+] as unknown as readonly TaskInfo[]
 
 /** The list as wide as it would be, and on terminals that are ever narrower, as long as another column goes. */
 function forms<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const style = { ages: true, utc: true, now, headers: true }
   const all = [renderTable(columns, rows, { ...style, width: Infinity, ages: false }).join('\n')]
   let head: string | undefined
-  for (let width = 200; width >= 30; width--) {
+  for (let width = 200; width >= 16; width--) {
     const lines = renderTable(columns, rows, { ...style, width })
     const names = lines[0]!.split(/ {2,}/).join(' ')
     if (names !== head) all.push(`on ${width} columns:\n${lines.join('\n')}`)
@@ -152,6 +198,7 @@ function forms<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): stri
 }
 
 test.each<[string, string]>([
+  ['tasks', forms(taskColumns, tasks)],
   ['nodes', forms(nodeColumns, nodes)],
   ['held', forms(heldColumns, held)],
   ['attention', forms(attentionColumns, wrong)],

@@ -1,26 +1,14 @@
 /** `taskstream timer next`, as a process: it needs no database. */
-import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-
-interface Run {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
+import { run } from '../e2e/command-line.ts'
+import type { Run } from '../e2e/command-line.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const program = join(root, 'packages', 'task-cli', 'src', 'cli.ts')
 
-function next(args: readonly string[], stdin: string = ''): Promise<Run> {
-  const child = spawn(process.execPath, ['--no-warnings', '--conditions=@taskstream/source', program, 'timer', 'next', ...args])
-  let [out, err] = ['', '']
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
-  child.stdin.end(stdin)
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
-}
+const next = (args: readonly string[], stdin?: string): Promise<Run> =>
+  run(['timer', 'next', ...args], stdin === undefined ? {} : { stdin })
 
 describe('taskstream timer next', () => {
   test('shows people when a timer elapses, and what changes of clocks do to it', async () => {
@@ -32,6 +20,13 @@ describe('taskstream timer next', () => {
     expect(out).toMatch(/before 2024-04-01T00:30:00Z: clocks go forward on 2024-03-31, 02:00 to 03:00: 02:30 does not occur\n$/)
     expect((await next(['*-02-30', '--base', '2024-03-30'])).out).toBe('*-02-30 00:00:00\nnever after 2024-03-30T00:00:00Z\n')
     expect((await next(['2199-12-31 00:00:00', '--base', '2024-03-30'])).out).toMatch(/and never again\n$/)
+  })
+
+  test('gives one line of JSON, if that is asked for', async () => {
+    const asked = ['12:00', '--base', '2024-02-28T00:00:00Z', '--count', '1'] as const
+    const lines = (await next([...asked, '-o', 'ndjson'])).out.split('\n')
+    expect(lines).toHaveLength(2)
+    expect(JSON.parse(lines[0]!)).toEqual(JSON.parse((await next([...asked, '--json'])).out))
   })
 
   test('gives programs JSON, with fractions of seconds where there are some', async () => {

@@ -25,6 +25,7 @@ describe('the command work', () => {
     [['t', '--http', 'http://b', '--timeout', '6min'], 'error: --timeout of a request is at most 5min'],
     [['t', '--exec', 'a | b'], "error: option '--exec <command>' argument 'a | b' is invalid. Its | is for a shell: add --shell"],
     [['t', '--exec', 'a', '--concurrency', '0'], 'It must be from 1 to 1000.'],
+    [['t', '--exec', 'a', '--concurrency', '1001'], 'It must be from 1 to 1000.'],
     [['t', '--exec', 'a', '--lease', '10ms'], 'It must be a duration from 1s to 7d'],
     [['t', '--exec', 'a', '--retry', 'fixed(1)'], "error: option '--retry <policy>' argument 'fixed(1)' is invalid. Write none"],
     [['t', '--exec', 'a', '--health', '0.0.0.0:1'], 'Only this machine may ask'],
@@ -35,6 +36,8 @@ describe('the command work', () => {
   test('asks for a database only when all else is right, and the program is there', async () => {
     const cases: readonly (readonly [readonly string[], number, string])[] = [
       [['t', '--exec', 'sh'], 2, 'Which database?'],
+      [['t', '--exec', 'sh', '--concurrency', '1'], 2, 'Which database?'],
+      [['t', '--exec', 'sh', '--concurrency', '1000'], 2, 'Which database?'],
       // What stands after the dashes is the program's, also what looks like an option.
       [['t', '--concurrency', '2', '--', 'sh', '--lease', '--'], 2, 'Which database?'],
       [['t', '--', 'no-such-program', '--help'], 1, 'no folder in PATH has it (PROGRAM_NOT_STARTED)'],

@@ -1,7 +1,7 @@
 /** What a worker says of its work, when it ends by itself, and what probes learn of it. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Endings } from '../../packages/task-cli/src/work/endings.ts'
 import { Readiness } from '../../packages/task-cli/src/work/health.ts'
 import { Progress } from '../../packages/task-cli/src/work/progress.ts'
@@ -14,7 +14,11 @@ const topic = task.topic
 describe('the progress', () => {
   const said: string[] = []
   const progressOf = (verbose = false): Progress => new Progress((line) => said.push(line), verbose)
-  const completed = (progress: Progress, decision: TaskDecision, of: HeldTask = task): void => {
+  const completed = (
+    progress: Pick<Progress, 'began' | 'ended' | 'listener'>,
+    decision: TaskDecision,
+    of: HeldTask = task,
+  ): void => {
     progress.began(of)
     progress.ended(of)
     const event = { topic, tasks: [of] }
@@ -54,6 +58,33 @@ describe('the progress', () => {
       'to be retried in 5s, try 2: oh',
       'failed, try 3: oh',
       'to be retried in 5s, try 3',
+    ])
+  })
+
+  test('says of each task how long it was at work, if that is asked for', () => {
+    let now = 1_000
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+    onTestFinished(() => clock.mockRestore())
+    const progress = progressOf(true)
+    progress.began(task)
+    now += 2_500
+    completed({ began: () => {}, ended: (of) => progress.ended(of), listener: progress.listener }, TaskDecision.success())
+    progress.listener.onReturned?.({ topic, tasks: [taskOf('b', 8)] })
+    expect(said).toEqual([`${topic}/a@7 succeeded, try ${task.tries} (2.5s)`, `${topic}/b@8 returned`])
+    expect(progress.atWork).toBe(0)
+  })
+
+  test('says whose work does not let go, what is not processed at all, and what it was asked for', () => {
+    const { listener } = progressOf()
+    listener.onStuck?.({ topic, tasks: [task, taskOf('b', 8)] })
+    listener.onFatal?.({ topic, error: new Error('no such topic') })
+    listener.onQuiet?.({ quiet: true })
+    listener.onQuiet?.({ quiet: false })
+    expect(said).toEqual([
+      `${topic}/a@7, ${topic}/b@8: the work has not ended in time, and is decided without it`,
+      `${topic} is not processed: no such topic`,
+      'asked to take no more tasks: what is at work is finished',
+      'asked to take tasks again',
     ])
   })
 

@@ -82,6 +82,7 @@ function print(findings: readonly Finding[], options: CommonOptions): void {
 }
 
 function toBundle(findings: readonly Finding[], { deep = false, leaseMs }: DoctorOptions): object {
+  // mutants: equivalent string `'utf8'`, JSON is parsed from bytes too
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
   const versions = { taskstream: version, node: process.versions.node, platform: `${process.platform}-${process.arch}` }
   return bundleOf(findings, versions, { deep, leaseMs })

@@ -89,7 +89,7 @@ export async function runBulk(
   const { count, of, asOf, last } = found
   const ends = endsOf(found)
   if (dryRun || count === 0) return { count, dryRun, ...ends }
-  const range = ends.first === undefined || ends.last === undefined ? '' : `, sequences ${ends.first} to ${ends.last}`
+  const range = ends.first === undefined ? '' : `, sequences ${ends.first} to ${ends.last}`
   const some = count < of ? `, of ${counted(of)}` : ''
   const text = `${counted(count)} ${count === 1 ? 'task' : 'tasks'} of ${topic} would be ${would}${some}${range}`
   await confirmWrite({ preview: text, count, isGrave }, database, options)

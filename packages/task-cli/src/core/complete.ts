@@ -38,6 +38,7 @@ async function allAt({ command, args, option, isClosed, source }: Place, current
   const commands = help.visibleCommands(command).map((each) => each.name())
   if (args === 0 && commands.length > 0) return commands
   const all = command.registeredArguments
+  // mutants: equivalent number `all.at(-1)?.variadic`, several topics are only asked for by an argument that stands alone
   const argument = all[args] ?? (all.at(-1)?.variadic ? all.at(-1) : undefined)
   if (argument?.argChoices) return argument.argChoices
   if (argument?.name() === 'topic') return topicsOf(source)

@@ -164,6 +164,7 @@ async function openSqlite(path: string, missing: 'refuse' | 'make' | 'pretend'):
     notifier: {
       listen: async (listener) => {
         // Its own commits tell a connection nothing.
+        // mutants: equivalent property, the file has got its log when its tables were found
         const own = await openNodeSqlite(path, { journal: 'kept' })
         const listening = await sqliteListener(own).listen(listener)
         return {
