@@ -38,7 +38,7 @@ const operations = [
   'test/e2e/cli{,-undo,-bulk,-operators,-doctor}.test.ts',
 ]
 const coordination = [
-  'test/unit/{leader,leader-options,leader-work,coordinated-stop}.test.ts',
+  'test/unit/{leader,leader-*,coordinated-stop}.test.ts',
   'test/e2e/{leader,leader-tables}.test.ts',
   'test/conformance/coordination-tables.test.ts',
 ]
