@@ -50,6 +50,38 @@ describe('the answer', () => {
     }
   })
 
+  test('has the words that the file beside this one shows, whatever is known', async () => {
+    const blocker = { topic: 'invoices', sequence: 3, code: 'failed' } as const
+    const variants: Readonly<Record<string, Partial<Diagnosis>>> = {
+      bare,
+      whole,
+      'with a reason': { ...bare, task: { ...task, reason: 'cancelled', maxTries: 5 } },
+      'with a reason and an error': { ...whole, task: { ...task, reason: 'tries' }, by: [blocker] },
+      'with a rate, and ahead of time': {
+        ...whole,
+        since: at,
+        until: before,
+        limit: { ...whole.limit!, kind: 'rate' },
+        by: [blocker],
+      },
+    }
+    const lines = Object.entries(variants).flatMap(([name, known]) =>
+      diagnosisCodes.flatMap((code) => {
+        const { by = [] } = known
+        const { answer, more, remedies } = sayWhy({
+          ...bare,
+          ...known,
+          also: [],
+          by: code === 'awaits' ? by : by.slice(-1),
+          code,
+        })
+        return [`${name}, ${code}: ${answer}`, ...[...more, ...remedies].map((line) => `    ${line}`)]
+      }),
+    )
+    const also = sayWhy({ ...whole, code: 'next' }).more[0]!
+    await expect([...lines, '', also, ''].join('\n')).toMatchFileSnapshot('say-why.txt')
+  })
+
   test('tells how long the tasks before it take, at the pace of now', () => {
     expect(sayWhy({ ...whole, code: 'behind' }).answer).toBe('12 ready tasks come first, about 2 min at the present pace')
     expect(sayWhy({ ...bare, code: 'behind', ahead: 10_000 }).answer).toBe('10,000 or more ready tasks come first')
