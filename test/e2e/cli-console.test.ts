@@ -83,6 +83,7 @@ describe.skipIf(!canRun)('the console of the command line', () => {
     await using started = follow(['console', '--port', '0', '--open', '--url', url], { env })
     const link = await linkOf(started)
     await expect.poll(() => existsSync(opened) && readFileSync(opened, 'utf8')).toBe(`1 ${link.href}\n`)
+    expect(await started.interrupt()).toMatchObject({ code: 0 })
     // A machine without a browser is told the link all the same.
     await using alone = follow(['console', '--port', '0', '--open', '--url', url], { env: { PATH: folder.replace(/.$/, '') } })
     expect((await ask(await linkOf(alone), '/')).status).toBe(403)

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { taskErrorCodes, TaskError } from '@taskstream/task-api'
 import type { TaskErrorCode } from '@taskstream/task-api'
+import type { Finding } from '@taskstream/task-operations'
 import * as fc from 'fast-check'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { exitCodeOf as exitCodeOfFindings } from '../../packages/task-cli/src/commands/doctor.ts'
 import { CommandError, exitCodeHelp, exitCodeOf, exitCodes, exitMeanings } from '../../packages/task-cli/src/core/exit-codes.ts'
 import { explain } from '../../packages/task-cli/src/core/explain.ts'
 import { hintOf, noteHint } from '../../packages/task-cli/src/core/hints.ts'
@@ -50,6 +52,18 @@ test('every error ends with a code of the table, and what may pass by itself is 
   expect([ended('DATABASE_MISSING'), ended('TOPIC_DIFFERENT'), exitCodeOf(new Error('x')), exitCodeOf('x')]).toEqual([1, 1, 1, 1])
   for (const [ending, code] of Object.entries(exitCodes))
     expect(exitCodeOf(new CommandError(ending as keyof typeof exitCodes, 'x'))).toBe(code)
+})
+
+test('the doctor says by its exit code whether the database answers, and whether anything is as bad as was asked', () => {
+  const finding = (check: 'clock' | 'reachable', severity: 'ok' | 'warn' | 'crit'): Finding =>
+    ({ check, severity }) as unknown as Finding
+  const code = (failOn: 'warn' | 'crit', ...findings: readonly Finding[]): number => exitCodeOfFindings(findings, { failOn })
+  expect(code('warn')).toBe(exitCodes.done)
+  expect(code('warn', finding('reachable', 'ok'), finding('clock', 'ok'))).toBe(exitCodes.done)
+  expect(code('warn', finding('reachable', 'ok'), finding('clock', 'warn'))).toBe(exitCodes.no)
+  expect(code('crit', finding('reachable', 'ok'), finding('clock', 'warn'))).toBe(exitCodes.done)
+  expect(code('crit', finding('clock', 'crit'), finding('reachable', 'warn'))).toBe(exitCodes.no)
+  expect(code('crit', finding('clock', 'ok'), finding('reachable', 'crit'))).toBe(exitCodes.unreachable)
 })
 
 test('a password is in no text, whichever the address, and wherever a driver quotes it', () => {

@@ -4,6 +4,7 @@ import type { Attention, AuditEntry, Change, Finding } from '@taskstream/task-op
 import type { PeriodicTaskInfo } from '@taskstream/task-scheduler'
 import { expect, test } from 'vitest'
 import { actionColumns, attentionColumns, changeColumns } from '../../packages/task-cli/src/commands/attention.ts'
+import { countColumns } from '../../packages/task-cli/src/commands/count.ts'
 import { findingColumns } from '../../packages/task-cli/src/commands/doctor.ts'
 import { errorColumns } from '../../packages/task-cli/src/commands/errors.ts'
 import { limitColumns } from '../../packages/task-cli/src/commands/limits.ts'
@@ -112,6 +113,11 @@ const limits: readonly (readonly [string, TopicLimits])[] = [
   [long, { deadLetter: long }],
 ]
 
+const counts = [
+  { topic: long, state: 'ready', count: 1_000, isLeast: true, bound: 4_711 },
+  { topic: 'mail', state: 'delayed', count: 7, bound: 9 },
+] as const
+
 const next = [
   { what: 'ready', topic: 'invoices', sequence: 4_711, identifier: long, at: ago(61_000) },
   { what: 'timer', topic: long, identifier: 'report', at: new Date(now + 61_000) },
@@ -206,6 +212,8 @@ test.each<[string, string]>([
   ['audit', forms(actionColumns, actions)],
   ['errors', forms(errorColumns, errors)],
   ['limits', forms(limitColumns, limits)],
+  ['count', forms(countColumns(1_000, false), counts)],
+  ['count-exact', forms(countColumns(1_000, true), counts)],
   ['next', forms(nextColumns, next)],
   ['repair', forms(repairColumns, repaired)],
   ['doctor', forms(findingColumns, findings)],

@@ -6,7 +6,7 @@ import { openHealth, Readiness } from '../../packages/task-cli/src/work/health.t
 const error = new TaskError('DATABASE_UNAVAILABLE', 'away')
 
 async function healthOf(readiness: Readiness): Promise<(path: string, init?: RequestInit) => Promise<unknown>> {
-  const metrics = { collect: async (format: string) => `metrics as ${format}` }
+  const metrics = { collect: async (format?: string) => `metrics as ${format}` }
   const health = await openHealth({ host: '127.0.0.1', port: 0 }, readiness, metrics)
   onTestFinished(() => health[Symbol.asyncDispose]())
   return async (path, init) => {

@@ -40,6 +40,20 @@ describe('the options of work', () => {
   })
 })
 
+test('what is not given has a default, which help says in the same words', () => {
+  const work = programOf('1.2.3').commands.find((command) => command.name() === 'work')!
+  const defaults = work.options.flatMap((option) =>
+    option.defaultValue === undefined ? [] : [[option.long, option.defaultValue]],
+  )
+  expect(Object.fromEntries(defaults)).toEqual({
+    '--concurrency': 1,
+    '--retry': { kind: 'exponential', firstMs: 5_000, maxMs: 3_600_000, tries: 4 },
+    '--kill-after': 5_000,
+    '--grace': 10_000,
+    '--lease': 30_000,
+  })
+})
+
 describe('the files of tasks at work', () => {
   test('are gone when the work ends, and when the process ends at once', async () => {
     for (const isAtOnce of [false, true]) {

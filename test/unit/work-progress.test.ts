@@ -76,7 +76,7 @@ describe('the progress', () => {
 
   test('says whose work does not let go, what is not processed at all, and what it was asked for', () => {
     const { listener } = progressOf()
-    listener.onStuck?.({ topic, tasks: [task, taskOf('b', 8)] })
+    listener.onStuck?.({ topic, heldMs: 5_000, tasks: [task, taskOf('b', 8)] })
     listener.onFatal?.({ topic, error: new Error('no such topic') })
     listener.onQuiet?.({ quiet: true })
     listener.onQuiet?.({ quiet: false })

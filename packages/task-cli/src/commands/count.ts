@@ -47,14 +47,18 @@ Examples:
         throw invalid('--exact', exact, 'must be given with a filter or --recent, as such a count reads every task')
       await using database = await openDatabase(options)
       const rows = exact ? await countExactly(database, { ...filter, recent }, topic) : await countOpen(database, limit, topic)
-      const columns: readonly Column<CountRow>[] = [
-        { name: 'topic', rank: 0, kind: 'identifier', value: (row) => row.topic },
-        { name: 'state', rank: 0, kind: 'word', value: ({ state }) => state },
-        { name: 'count', rank: 0, kind: 'number', value: ({ count, isLeast }) => (isLeast ? atMost(count, limit) : count) },
-        ...(exact ? [{ name: 'last', rank: 1, kind: 'number', value: ({ bound }) => bound } satisfies Column<CountRow>] : []),
-      ]
-      printList({ columns, rows, name: (row) => row.topic }, options)
+      printList({ columns: countColumns(limit, exact), rows, name: (row) => row.topic }, options)
     })
+}
+
+/** @param limit how far was counted without `exact` */
+export function countColumns(limit: number, exact: boolean): readonly Column<CountRow>[] {
+  return [
+    { name: 'topic', rank: 0, kind: 'identifier', value: (row) => row.topic },
+    { name: 'state', rank: 0, kind: 'word', value: ({ state }) => state },
+    { name: 'count', rank: 0, kind: 'number', value: ({ count, isLeast }) => (isLeast ? atMost(count, limit) : count) },
+    ...(exact ? [{ name: 'last', rank: 1, kind: 'number', value: ({ bound }) => bound } satisfies Column<CountRow>] : []),
+  ]
 }
 
 async function countExactly(

@@ -88,7 +88,8 @@ function toBundle(findings: readonly Finding[], { deep = false, leaseMs }: Docto
   return bundleOf(findings, versions, { deep, leaseMs })
 }
 
-function exitCodeOf(findings: readonly Finding[], { failOn }: DoctorOptions): number {
+/** The database that cannot be reached goes before all else that is wrong. */
+export function exitCodeOf(findings: readonly Finding[], { failOn }: Pick<DoctorOptions, 'failOn'>): number {
   if (findings.some(({ check, severity }) => check === 'reachable' && severity === 'crit')) return exitCodes.unreachable
   return findings.some(({ severity }) => isAtLeast(severity, failOn)) ? exitCodes.no : exitCodes.done
 }

@@ -114,6 +114,7 @@ function commandOf(
   try {
     return commandWords(exec)
   } catch (error) {
+    // mutants: equivalent condition:false, nothing else is thrown there
     if (!(error instanceof InvalidArgumentError)) throw error
     return self.error(`error: option '--exec <command>' argument '${exec}' is invalid. ${error.message}`)
   }
