@@ -87,6 +87,8 @@ describe.skipIf(!canRun)('lists of the command line', () => {
     const { code } = (await json(...why)) as { readonly code: string }
     expect((await run([...why, '--url', url])).code).toBe(0)
     expect((await run([...why, '--expect', code, '--url', url])).code).toBe(0)
+    // Of a task that there is not, there is nothing more to say.
+    expect(await json('why', fixture.topic, '@9007199254740991', '--expect', 'unknown')).not.toHaveProperty('task')
     expect(await run([...why, '--expect', 'failed', '--url', url])).toMatchObject({
       code: 4,
       err: expect.stringContaining(`is ${code}, and not failed`) as string,

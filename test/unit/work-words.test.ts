@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { taskLimits } from '@taskstream/task-api'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { commandWords } from '../../packages/task-cli/src/work/command-words.ts'
 import { decisionOf } from '../../packages/task-cli/src/work/decision-line.ts'
@@ -53,6 +54,9 @@ describe('a duration', () => {
 describe('a policy', () => {
   test('is none, fixed or exponential', () => {
     expect(retryWords('none')).toEqual({ kind: 'none' })
+    expect(retryWords('fixed(36500d, 32767)')).toEqual({ kind: 'fixed', afterMs: taskLimits.durationMs, tries: taskLimits.tries })
+    expect(() => retryWords('fixed(36501d, 5)')).toThrow('"36501d" is no pause')
+    expect(() => retryWords('fixed(1s, 32768)')).toThrow('is no number of tries')
     expect(retryWords('fixed(30s, 5)')).toEqual({ kind: 'fixed', afterMs: 30_000, tries: 5 })
     expect(retryWords(' exponential( 1s,5min ,10 ) ')).toEqual({ kind: 'exponential', firstMs: 1_000, maxMs: 300_000, tries: 10 })
   })

@@ -10,8 +10,8 @@ export function headersIn(path: string): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const [index, line] of textIn('--headers-file', path).split(/\r?\n/).entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue
-    const [, name, value] = /^([^\s:]+):\s*(.*?)\s*$/.exec(line) ?? []
-    if (name === undefined || value === undefined)
+    const [, name, value = ''] = /^([^\s:]+):\s*(.*?)\s*$/.exec(line) ?? []
+    if (name === undefined)
       throw new TaskError('ARGUMENT_INVALID', `Line ${index + 1} of ${path} is no header, such as authorization: Bearer …`, {
         argument: 'headers-file',
       })
