@@ -32,7 +32,7 @@ const far: Readonly<Record<string, readonly string[]>> = {
 }
 /** What uses the operations: their own tests, and commands. */
 const operations = [
-  'test/unit/{operations-request,doctor,alerts,say-why,telemetry-rules,command-line-portions}.test.ts',
+  'test/unit/{operations-*,doctor,alerts,say-why,telemetry-rules,command-line-portions}.test.ts',
   'test/e2e/{actions,recorded-actions}.test.ts',
   'test/conformance/doctor-nodes.test.ts',
   'test/e2e/cli{,-undo,-bulk,-operators,-doctor}.test.ts',
