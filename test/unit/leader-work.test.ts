@@ -1,7 +1,8 @@
 /** What runs only while a node leads: its work, its transactions, and what becomes of them when it leads no longer. */
 import { TaskError } from '@taskstream/task-api'
+import { Leader } from '@taskstream/task-coordination'
 import type { Leadership } from '@taskstream/task-coordination'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { memoryGroup } from '../coordination/memory-group.ts'
 import type { MemoryTransaction } from '../coordination/memory-group.ts'
 
@@ -126,6 +127,44 @@ describe('a node of a group', () => {
     group.rows = { ...group.rows, token: undefined }
     await group.pass(300)
     expect(a.leader.term).toBe(2)
+  })
+
+  test('tells in which group, under which name and in which term it leads, and why no longer', async () => {
+    const group = memoryGroup()
+    const events: unknown[] = []
+    const a = group.node('a', {
+      listener: { onElected: (event) => events.push(event), onDeposed: (event) => events.push(event) },
+    })
+    await a.leader.start()
+    group.rows = { ...group.rows, token: undefined }
+    await group.pass(150)
+    const self = { groupId: 'group', taskId: 'a' }
+    expect(a.leader.member).toEqual(self)
+    const reason = expect.objectContaining({
+      message: expect.stringMatching(/leads no longer in term 1: its row was deleted$/),
+    }) as unknown
+    expect(events).toEqual([
+      { ...self, term: 1 },
+      { ...self, term: 1, reason },
+      { ...self, term: 2 },
+    ])
+  })
+
+  test('needs no listener: what goes wrong is a warning of the process', async () => {
+    const warned: string[] = []
+    const hear = ({ message }: Error): void => void warned.push(message)
+    process.on('warning', hear)
+    onTestFinished(() => void process.off('warning', hear))
+    const group = memoryGroup()
+    const { listener: _, ...options } = group.node('a').options
+    const leader = new Leader(options)
+    await leader.start()
+    expect(leader.term).toBe(1)
+    leader.check({ rows: group.rows })
+    group.rows = { ...group.rows, token: { taskId: 'a', term: 9 } }
+    await group.pass(300)
+    await expect.poll(() => warned).toContainEqual(expect.stringMatching(/^The group "group": TaskError: Another process leads/))
+    await leader.stop()
   })
 
   test('closes what it was given once, however often it is stopped', async () => {
