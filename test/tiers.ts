@@ -165,12 +165,8 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
       exclude: [
         ...excludedFrom('postgres-18'),
         'test/e2e/cli{,-*}.test.ts',
-<<<<<<< HEAD
         'test/e2e/{work-*,import-*,coming-from,coming-from-*}.test.ts',
-=======
-        'test/e2e/work-*.test.ts',
         'test/faults/availability.test.ts',
->>>>>>> e5b0f565 (How long nothing goes on when a server fails: npm run availability)
       ],
     },
     // Rights and partitions, which the other PostgreSQL project does not have.
