@@ -72,12 +72,34 @@ export class NodeDatabase {
   /** Waits until the database is idle. A transaction that its handler keeps open is idle, and so is one that waits for it. */
   async rest(): Promise<void> {
     for (let quiet = 0, activity = -1; quiet < 3;) {
-      if (this.#isAtWork) await this.#changed.promise
+      if (this.#isAtWork) await this.#next()
       await new Promise((resolve) => setImmediate(resolve))
       quiet = this.#isAtWork || activity !== this.#activity ? 0 : quiet + 1
       activity = this.#activity
     }
     this.#stuck = [...this.#ledger.batches].filter(isGivenUp)
+  }
+
+  /** Waits until something happens. Nothing of a schedule takes as long as this waits, so a transaction that hangs is named. */
+  async #next(): Promise<void> {
+    using stack = new DisposableStack()
+    const hanging = Promise.withResolvers<never>()
+    stack.adopt(
+      setTimeout(() => {
+        const open = [...this.#underWay].map(({ asked, begun, ended, writes, locked }) => ({
+          asked,
+          begun,
+          ended,
+          writes,
+          locked: locked.length,
+        }))
+        hanging.reject(
+          new Error(`for a minute nothing has happened, but these transactions are under way: ${JSON.stringify(open)}`),
+        )
+      }, 60_000),
+      clearTimeout,
+    )
+    await Promise.race([this.#changed.promise, hanging.promise])
   }
 
   get #isAtWork(): boolean {
