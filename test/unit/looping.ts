@@ -1,5 +1,5 @@
 /** A poll loop over a database that answers as a test wants it to: what it asked for, what it told, and how long it slept. */
-import { TaskDecision } from '@taskstream/task-api'
+import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask, PollOptions, PromotedDue, SlotWish } from '@taskstream/task-api'
 import type { BatchEnvironment } from '../../packages/task-processor/src/batches/batch.ts'
 import { Leftovers } from '../../packages/task-processor/src/batches/leftovers.ts'
@@ -40,6 +40,8 @@ export interface Looping extends Pick<Answering, 'told' | 'begun' | 'refusals'> 
   slots: number
   /** Whether others have the slots of this process by now. */
   slotsFreed: boolean
+  /** Whether the database cannot be reached when tokens are given back. */
+  keepsTokens: boolean
   /** Batches whose handlers have begun, and those that may go on. */
   readonly handled: string[]
   /** Everything that goes on by itself has gone on: what is asked is answered at once. */
@@ -93,7 +95,10 @@ export function looping(options: LoopingOptions = {}): Looping {
       asked.push(`tokens ${size}`)
       return { taken: Math.min(size, options.tokens!), ...(size > options.tokens! && { nextMs: 400 }) }
     },
-    giveTokens: async (_: object, __: string, count: number) => void (count > 0 && asked.push(`give ${count}`)),
+    giveTokens: async (_: object, __: string, count: number) => {
+      if (looped.keepsTokens) throw new TaskError('DATABASE_UNAVAILABLE', 'gone')
+      asked.push(`give ${count}`)
+    },
     promoteDue: async () => {
       asked.push('promoteDue')
       looped.onRelease()
@@ -162,6 +167,7 @@ export function looping(options: LoopingOptions = {}): Looping {
     quiet: false,
     slots: 0,
     slotsFreed: false,
+    keepsTokens: false,
     handled: [],
     settled: async () => {
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))

@@ -82,6 +82,29 @@ describe('a topic with a rate', () => {
   })
 })
 
+describe('tokens of a poll', () => {
+  test('that cannot be given back hold up nothing: what was polled is handled', async () => {
+    const loop = await started({ tokens: 2 }, (looped) => {
+      looped.ready.push(...tasksOf('a'))
+      looped.keepsTokens = true
+    })
+    expect(loop.handled).toEqual(['a'])
+    expect(loop.told.filter(([name]) => name === 'onError')).toEqual([])
+  })
+
+  test.each([
+    ['was refused are given back, as it took nothing', refused, ['tokens 2', 'poll 2', 'give 2']],
+    ['was not answered are not, as it may have taken tasks', gone, ['tokens 2', 'poll 2']],
+  ])('that %s', async (_what, error, asked) => {
+    const loop = await started({ tokens: 2 }, (looped) => {
+      looped.onPoll = () => {
+        throw error
+      }
+    })
+    expect(loop.asked.filter((each) => !each.startsWith('promote')).slice(0, 3)).toEqual(asked)
+  })
+})
+
 describe('slots that a loop does not use', () => {
   test('are given back while it waits long for a limiter, and it leaves no timer behind', async () => {
     const gates: PromiseWithResolvers<() => void>[] = []

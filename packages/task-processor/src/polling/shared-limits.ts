@@ -12,9 +12,6 @@ export interface SharedLimitsOptions<Transaction> {
 
 type Poll<Transaction> = (transaction: Transaction, size: number) => HeldTask[] | Promise<HeldTask[]>
 
-/** Ends the transaction of a poll whose slots others have. */
-const slotsLost = new Error('others have the slots')
-
 /** How often a loop that polls renews its slots, so that others who want some get theirs. */
 const renewMs = 1_000
 /** How soon a loop asks for slots that it did not get. It asks less and less often, as there may be nothing to do for anybody. */
@@ -104,21 +101,25 @@ export class SharedLimits<Transaction> {
     }
     // Nobody waits for a token where there were fewer tasks than tokens.
     if (tasks.length < paid) this.#nextTokenAtMs = -Infinity
-    await this.give(paid - tasks.length)
+    // The tasks are held by now, and tokens that are not given back only make the topic slower.
+    await this.give(paid - tasks.length).catch(() => {})
     return tasks
   }
 
   /** Polls, and takes nothing if others have the slots by now: this process may have been stopped for long since it was given them. */
   async #pollHolding(size: number, poll: Poll<Transaction>): Promise<HeldTask[]> {
     const { topic, repository, dispatcher } = this.#options
+    let isLost = false
     try {
       return await dispatcher.once<HeldTask[]>(async (transaction) => {
         const tasks = await poll(transaction, size)
-        if (tasks.length > 0 && !(await repository.holdSlots(transaction, topic))) throw slotsLost
+        isLost = tasks.length > 0 && !(await repository.holdSlots(transaction, topic))
+        if (isLost) throw new Error('others have the slots')
         return tasks
       })
     } catch (error) {
-      if (error !== slotsLost) throw error
+      // A library may have made another error of it.
+      if (!isLost) throw error
       this.#slots = 0
       this.#askAtMs = -Infinity
       return []
