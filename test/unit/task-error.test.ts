@@ -87,6 +87,7 @@ test('what is taken once is taken in every release', () => {
     ownerNameLength: 200,
     ownerLength: 250,
     releaseLength: 100,
+    traceLength: 64,
     fingerprintLength: 20,
     noteLength: 500,
     actorLength: 250,

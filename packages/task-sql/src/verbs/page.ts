@@ -28,6 +28,8 @@ export function* page(context: Context, topic: string, options: PageOptions = {}
   // mutants: equivalent number `after ?? 0`, 1 is as good a number
   checkInteger(before === undefined ? 'after' : 'before', before ?? after ?? 0, 0, Number.MAX_SAFE_INTEGER)
   if (size === 0) return []
+  // It also checks the filter, before anything is made of it.
+  const met = meets(dialect, filter)
   const { from, to = Number.MAX_SAFE_INTEGER } = filter
   // What the filter leaves out at both ends is not read either.
   const first = from === undefined ? after : Math.max(after ?? 0, from - 1)
@@ -35,7 +37,7 @@ export function* page(context: Context, topic: string, options: PageOptions = {}
   const rows = yield sql`
     select ${infoColumns(dialect)}
       from ${dialect.paths.inOrder}
-     where ${end === undefined ? dialect.paths.inTopic(topic, first) : dialect.paths.inTopic(topic, first ?? 0, end)}${meets(dialect, filter)}
+     where ${end === undefined ? dialect.paths.inTopic(topic, first) : dialect.paths.inTopic(topic, first ?? 0, end)}${met}
      order by ${dialect.paths.orderBy(before === undefined ? 'fifo' : 'lifo')}
      ${dialect.expr.limit(sql`${size}`)}`
   if (rows.length === 0) yield* checkKnown(context, topic)
