@@ -1007,25 +1007,13 @@ stage = case when t.stage <= 4 then case when (t.max_tries is not null and t.tri
 --   text, number
 select s.topic, s.owner from task_slot s where
 s.owner <> :1
-and not exists (select 1 from task_owner o where o.owner = s.owner and o.heartbeat >= ((select k.ms from task_clock k) + :2)) order by s.topic, s.owner
-
--- freeSlots
---   text, text, text, text, text, number
-update task_slot set slots = slots where topic = :1 and owner = :2 and
-:3 <> :4
-and not exists (select 1 from task_owner o where o.owner = :5 and o.heartbeat >= ((select k.ms from task_clock k) + :6))
+and not exists (select 1 from task_owner o where o.owner = s.owner and o.heartbeat >= ((select k.ms from task_clock k) + :2)) order by s.topic, s.owner for update skip locked
 
 -- freeSlots
 --   text, number, number
 select s.topic, s.owner from task_slot s where
 s.owner <> :1
-and not exists (select 1 from task_owner o where o.owner = s.owner and o.heartbeat >= (:2 + :3)) order by s.topic, s.owner
-
--- freeSlots
---   text, text, text, text, text, number, number
-update task_slot set slots = slots where topic = :1 and owner = :2 and
-:3 <> :4
-and not exists (select 1 from task_owner o where o.owner = :5 and o.heartbeat >= (:6 + :7))
+and not exists (select 1 from task_owner o where o.owner = s.owner and o.heartbeat >= (:2 + :3)) order by s.topic, s.owner for update skip locked
 
 -- giveTokens
 --   text

@@ -101,7 +101,7 @@ export interface TopicLimiter<Transaction, E extends Execution = 'async'> {
   holdSlots(transaction: Transaction, topic: string): Outcome<E, boolean>
   /**
    * Frees the slots of owners that have sent no heartbeat for so long, unless they still hold tasks of the topic: call `expire` before. Maintenance of a node does
-   * this, in a transaction of its own, as it may have to wait for an owner that is stopped while it takes slots or polls.
+   * this, in a transaction of its own. It waits for nobody: slots of an owner that is stopped while it takes slots or polls are left until it has ended.
    *
    * @param olderThanMs 0 ms to 100 years; never less than the lease
    * @returns of how many owners and topics

@@ -14,8 +14,6 @@ export interface CoordinationStatements {
   readonly now: Statement
   /** A heartbeat as a text, which depends on no setting of the session. */
   textOf(heartbeat: Statement): Statement
-  /** Ends a select that locks rows, without those that others have locked. */
-  readonly alone: Statement
   /** Statements by which the server ends a connection that idles in its transaction for so long. */
   limitIdle(idleMs: number): readonly Statement[]
 }

@@ -40,6 +40,7 @@ type CommonExpressions = Pick<
   | 'withRecursive'
   | 'latest'
   | 'shared'
+  | 'alone'
   | 'conditionColumn'
 >
 type CommonPaths = Pick<
@@ -93,6 +94,7 @@ const commonExpressions: CommonExpressions = {
   withRecursive: raw('with recursive'),
   latest: nothing,
   shared: nothing,
+  alone: nothing,
   conditionColumn: 'condition',
 }
 

@@ -124,6 +124,8 @@ export interface Expressions {
   readonly latest: Statement
   /** Ends a select that keeps others from changing its rows until the transaction ends. Default: nothing, as for an engine with one writer. */
   readonly shared: Statement
+  /** Ends a select that locks its rows, without those that others have locked. Default: nothing, as for an engine with one writer. */
+  readonly alone: Statement
   /** The name of the column `condition` of a topic's row, quoted where it is a reserved word. Default: `condition`. */
   readonly conditionColumn: string
 }

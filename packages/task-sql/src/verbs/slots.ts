@@ -80,7 +80,7 @@ function fairShare(total: number, shares: readonly Share[], owner: string): numb
 }
 
 /**
- * Whether this owner still has its slots of a topic. They stay its own until the transaction ends: `freeSlots` waits for it, and then sees what it has taken.
+ * Whether this owner still has its slots of a topic. They stay its own until the transaction ends: `freeSlots` passes them meanwhile, and afterwards sees what it has taken.
  */
 export function* holdSlots({ dialect, owner }: Context, topic: string): Verb<boolean> {
   checkTopic(topic)
@@ -95,23 +95,22 @@ export function* freeSlots(context: Context, olderThanMs: number): Verb<number> 
   const { dialect } = context
   const isDead = deadOwner(context, olderThanMs)
   const { slot } = dialect.tables
-  const dead = yield sql`select s.topic, s.owner from ${slot} s where ${isDead(raw('s.owner'))} order by s.topic, s.owner`
-  const locked: Row[] = []
-  for (const row of dead) {
-    // A poll of an owner that was silent may be under way, and an owner may have come back since.
-    const [topic, owner] = [String(row['topic']), String(row['owner'])]
-    const lock = sql`update ${slot} set slots = slots where topic = ${topic} and owner = ${owner} and ${isDead(sql`${owner}`)}`
-    if ((yield* dialect.writes.touched(lock)) > 0) locked.push(row)
-  }
+  // The row of an owner whose poll is under way is left for the next time: one that stands still there must not keep the slots of others.
+  const dead = yield sql`
+    select s.topic, s.owner from ${slot} s where ${isDead(raw('s.owner'))} order by s.topic, s.owner ${dialect.expr.alone}`
   // mutants: equivalent condition:false, of no rows none are freed
-  if (locked.length === 0) return 0
+  if (dead.length === 0) return 0
+  // Only a statement that begins after the rows were locked sees all that their owners have taken.
   const held = yield dialect.claims.claimedBy(isDead, Number.MAX_SAFE_INTEGER, 'read')
   const keyOf = ({ topic, owner }: Row): string => JSON.stringify([topic, owner])
   const holding = new Set(held.map(keyOf))
   let freed = 0
-  for (const row of locked.filter((each) => !holding.has(keyOf(each))))
+  for (const row of dead.filter((each) => !holding.has(keyOf(each)))) {
+    const owner = String(row['owner'])
+    // An owner that was silent may have come back since.
     freed += yield* dialect.writes.touched(
-      sql`delete from ${slot} where topic = ${String(row['topic'])} and owner = ${String(row['owner'])}`,
+      sql`delete from ${slot} where topic = ${String(row['topic'])} and owner = ${owner} and ${isDead(sql`${owner}`)}`,
     )
+  }
   return freed
 }

@@ -42,7 +42,6 @@ export function mysqlCoordination(
     ],
     now: raw('current_timestamp(6)'),
     textOf: (heartbeat) => sql`cast(unix_timestamp(${heartbeat}) as char)`,
-    alone: raw('for update skip locked'),
     limitIdle: (idleMs) => [raw(`set session ${idleSetting} = ${Math.max(1, Math.floor(idleMs / 1_000))}`)],
   }
 }

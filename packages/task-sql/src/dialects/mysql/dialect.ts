@@ -81,6 +81,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
       limit,
       latest: variant.latest,
       shared: raw('lock in share mode'),
+      alone: raw('for update skip locked'),
     },
     paths: {
       ...paths,

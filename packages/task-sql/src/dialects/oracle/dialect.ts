@@ -56,6 +56,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
     expr: {
       // There are no shared locks of rows.
       shared: raw('for update'),
+      alone: raw('for update skip locked'),
       now,
       text: (value) => value,
       jsonArray: (values) => sql`json_array(${values} null on null returning clob)`,

@@ -29,7 +29,6 @@ export function postgresCoordination(schema: string): CoordinationStatements {
     now: raw('pg_catalog.clock_timestamp()'),
     // The column may be with or without a time zone: the number is read, never compared with the time of now.
     textOf: (heartbeat) => sql`extract(epoch from ${heartbeat})::text`,
-    alone: raw('for update skip locked'),
     // A shorter limit, of whoever runs the server, stays.
     limitIdle: (idleMs) => [
       sql`

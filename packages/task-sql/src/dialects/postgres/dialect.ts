@@ -107,6 +107,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     },
     expr: {
       shared: raw('for share'),
+      alone: raw('for update skip locked'),
       // statement_timestamp() is stable within a statement and so may stand in an index condition; clock_timestamp() may not.
       now: (clock) => (clock === null ? statementTimestamp : sql`pg_catalog.to_timestamp(${clock}::float8 / 1000)`),
       instant,

@@ -1,5 +1,5 @@
 import type { CoordinationStatements } from '../../core/coordination-statements.ts'
-import { nothing, raw, sql } from '../../core/statement.ts'
+import { raw, sql } from '../../core/statement.ts'
 
 /** The tables of coordination. One transaction writes at a time, so nothing has to be locked. */
 export const sqliteCoordination: CoordinationStatements = {
@@ -21,6 +21,5 @@ export const sqliteCoordination: CoordinationStatements = {
   ],
   now: raw(`strftime('%Y-%m-%d %H:%M:%f', 'now')`),
   textOf: (heartbeat) => heartbeat,
-  alone: nothing,
   limitIdle: () => [],
 }

@@ -45,14 +45,14 @@ export function* takeOver(
   seen: FollowedLeader | undefined,
 ): Verb<'taken' | 'busy' | 'changed'> {
   const { groupId, taskId } = member
-  const { tokenHolder, alone } = statementsOf(dialect)
+  const { tokenHolder } = statementsOf(dialect)
   const { writes } = dialect
   if (!seen) {
     const first = { group_id: groupId, task_id: taskId, term }
     return (yield* writes.touched(writes.insertIfAbsent(tokenHolder, first, 'group_id'))) > 0 ? 'taken' : 'changed'
   }
   // A leader that stands still in the middle of a transaction has locked the row. Whoever waited for it would hold a connection for as long.
-  const free = yield sql`select t.term from ${tokenHolder} t where t.group_id = ${groupId} ${alone}`
+  const free = yield sql`select t.term from ${tokenHolder} t where t.group_id = ${groupId} ${dialect.expr.alone}`
   if (free.length === 0) return (yield* leader(dialect, member)) ? 'busy' : 'changed'
   const taken = yield* writes.touched(sql`
     update ${tokenHolder} as t
