@@ -1,12 +1,8 @@
 /** Connections that fall silent, and tables that somebody has locked: nothing of a node waits for ever, and nothing stays held. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { HeldTask, TransactionSource } from '@taskstream/task-api'
+import type { HeldTask } from '@taskstream/task-api'
 import type { BatchHandler, ProcessOptions, StopReport, TaskNode } from '@taskstream/task-processor'
 import { raw, sql } from '@taskstream/task-sql'
-import { mysql2Transactions } from '@taskstream/task-sql/mysql2'
-import { pgTransactions } from '@taskstream/task-sql/pg'
-import { createPool } from 'mysql2/promise'
-import pg from 'pg'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { useNodeFixture } from '../e2e/fixture.ts'
 import type { NodeOptions } from '../e2e/fixture.ts'
@@ -14,35 +10,13 @@ import { administratorOf } from '../databases/least-privilege.ts'
 import { canRun, isMysql, textColumn } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
 import { countInVain } from './in-vain.ts'
+import { openPool } from './proxied-pool.ts'
+import type { Pool } from './proxied-pool.ts'
 import { openSilentProxy } from './silent-proxy.ts'
 import type { SilentProxy } from './silent-proxy.ts'
 
 const succeedAll = (tasks: readonly HeldTask[]): Map<HeldTask, TaskDecision> =>
   new Map(tasks.map((task) => [task, TaskDecision.success()]))
-
-interface Pool {
-  readonly transactions: TransactionSource<AnyTransaction>
-  end(): Promise<void>
-}
-
-const connectMs = 2_000
-
-/** As the guide says: the server, too, lets go of a transaction of which it hears nothing more. */
-function openPool(url: string): Pool {
-  if (isMysql) {
-    const pool = createPool({ uri: url, connectionLimit: 8, connectTimeout: connectMs })
-    pool.on('connection', (connection) => void connection.query('set session idle_transaction_timeout = 1'))
-    return { transactions: mysql2Transactions(pool) as TransactionSource<AnyTransaction>, end: () => pool.end() }
-  }
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: 8,
-    connectionTimeoutMillis: connectMs,
-    idle_in_transaction_session_timeout: 1_000,
-  })
-  pool.on('error', () => {})
-  return { transactions: pgTransactions(pool) as TransactionSource<AnyTransaction>, end: () => pool.end() }
-}
 
 describe.skipIf(!canRun)('a database that says nothing', () => {
   const fixture = useNodeFixture('silence')

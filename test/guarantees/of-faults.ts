@@ -110,7 +110,11 @@ export const guaranteesOfFaults: readonly Guarantee[] = [
   {
     promise:
       'Nothing of a node waits for ever: what a connection that has fallen silent held is completed over another, once, and what is committed too late is found',
-    tests: [own('faults/silence#over another connection'), own('faults/silence#nothing that stays held')],
+    tests: [
+      own('faults/silence#over another connection'),
+      own('faults/silence#nothing that stays held'),
+      own('faults/given-up-unanswered#ends while it waits'),
+    ],
   },
   {
     promise: 'A stop ends within its time, whatever the database does, and says what it leaves',

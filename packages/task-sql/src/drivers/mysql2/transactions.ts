@@ -108,11 +108,14 @@ async function openSession<Connection extends Mysql2PoolConnection>(
     commit: () => connection.query('commit'),
     rollback: () => connection.query('rollback'),
     release: (broken) => {
-      connection.off('error', onError)
-      if (!broken) return connection.release()
+      if (!broken) {
+        connection.off('error', onError)
+        return connection.release()
+      }
+      // `destroy` waits until the server closes the connection, and forgets the statement that it has not answered: a silent server would keep the
+      // process from ending, and whoever waits for the statement would wait for ever. So the socket ends with an error, which the driver reports to them.
+      ;(connection as { connection?: { stream?: { destroy?(error: Error): void } } }).connection?.stream?.destroy?.(broken)
       connection.destroy()
-      // The driver waits until the server closes the connection: a server that does not answer would keep the process from ending.
-      ;(connection as { connection?: { stream?: { destroy?(): void } } }).connection?.stream?.destroy?.()
     },
   }
 }
