@@ -804,6 +804,10 @@ from json_table(:1, '$[*]' error on error columns (nth for ordinality, place num
 join task t on t.topic = r.wanted_topic and t.sequence = r.wanted
 left join task_result e on e.topic = t.topic and e.sequence = t.sequence and t.state = 6
 
+-- errors, limit, push, restore
+--   text
+select 1 as known from task_topic where topic = :1
+
 -- errors
 --   number
 select p.topic
@@ -813,52 +817,45 @@ order by p.topic
 fetch first 200 rows only
 
 -- errors
---   text, number, number
-select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as last_ended
-from (select t.fingerprint, t.release_name, t.ended, t.outcome
+--   text, text, number, number, number
+select e.fingerprint, e.release_name, count(*) as count, coalesce(sum(e.is_open), 0) as open, max(e.ended) as last_ended
+from (select g.fingerprint, g.release_name, g.ended, (select 1 from task t where t.topic = :1 and t.sequence = g.sequence and t.attempt = g.attempt and t.state in (3, 2)) as is_open
+  from (select t.sequence, t.attempt, t.fingerprint, t.release_name, t.ended, t.outcome
+    from task_attempt t
+    where t.topic = :2 and t.ended >= ((select k.ms from task_clock k) + :3)
+    order by t.ended desc
+    fetch first :4 rows only) g
+  where g.fingerprint is not null and g.outcome <> 2
+  fetch first :5 rows only) e
+group by e.fingerprint, e.release_name
+
+-- errors
+--   text, text, text, text
+select e.place, e.sequence, e.error, e.release_name, e.ended from (
+  select 0 as place, t.sequence, t.error, t.release_name, t.ended as ended
   from task_attempt t
-  where t.topic = :1 and t.ended >= ((select k.ms from task_clock k) + :2)
-  order by t.ended desc
-  fetch first :3 rows only) g
-where g.fingerprint is not null and g.outcome <> 2
-group by g.fingerprint, g.release_name
-
--- errors
---   text, text
-select t.sequence, t.error, t.release_name, t.ended as ended
-from task_attempt t
-where t.topic = :1 and t.fingerprint = :2 and t.outcome <> 2 and t.fingerprint is not null
-order by t.ended
-fetch first 1 rows only
-
--- errors
---   text, text
-select t.sequence, t.error, t.release_name, t.ended as ended
-from task_attempt t
-where t.topic = :1 and t.fingerprint = :2 and t.outcome <> 2 and t.fingerprint is not null
-order by t.ended desc
-fetch first 1 rows only
-
--- errors
---   text, text, text
-select count(*) as open
-from (select t.sequence, t.attempt
+  where t.topic = :1 and t.fingerprint = :2 and t.outcome <> 2 and t.fingerprint is not null
+  order by t.ended
+  fetch first 1 rows only) e union all
+select e.place, e.sequence, e.error, e.release_name, e.ended from (
+  select -1 as place, t.sequence, t.error, t.release_name, t.ended as ended
   from task_attempt t
-  where t.topic = :1 and t.fingerprint = :2
+  where t.topic = :3 and t.fingerprint = :4 and t.outcome <> 2 and t.fingerprint is not null
   order by t.ended desc
-  fetch first 500 rows only) g
-where (select 1 from task t where t.topic = :3 and t.sequence = g.sequence and t.attempt = g.attempt and t.state in (3, 2)) = 1
+  fetch first 1 rows only) e
 
 -- errors
---   text, number
-select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as last_ended
-from (select t.fingerprint, t.release_name, t.ended, t.outcome
-  from task_attempt t
-  where t.topic = :1
-  order by t.ended desc
-  fetch first :2 rows only) g
-where g.fingerprint is not null and g.outcome <> 2
-group by g.fingerprint, g.release_name
+--   text, text, number, number
+select e.fingerprint, e.release_name, count(*) as count, coalesce(sum(e.is_open), 0) as open, max(e.ended) as last_ended
+from (select g.fingerprint, g.release_name, g.ended, (select 1 from task t where t.topic = :1 and t.sequence = g.sequence and t.attempt = g.attempt and t.state in (3, 2)) as is_open
+  from (select t.sequence, t.attempt, t.fingerprint, t.release_name, t.ended, t.outcome
+    from task_attempt t
+    where t.topic = :2
+    order by t.ended desc
+    fetch first :3 rows only) g
+  where g.fingerprint is not null and g.outcome <> 2
+  fetch first :4 rows only) e
+group by e.fingerprint, e.release_name
 
 -- errors
 --   number, number
@@ -869,15 +866,17 @@ order by p.topic
 fetch first 200 rows only
 
 -- errors
---   text, number, number, number
-select g.fingerprint, g.release_name, count(*) as count, max(g.ended) as last_ended
-from (select t.fingerprint, t.release_name, t.ended, t.outcome
-  from task_attempt t
-  where t.topic = :1 and t.ended >= (:2 + :3)
-  order by t.ended desc
-  fetch first :4 rows only) g
-where g.fingerprint is not null and g.outcome <> 2
-group by g.fingerprint, g.release_name
+--   text, text, number, number, number, number
+select e.fingerprint, e.release_name, count(*) as count, coalesce(sum(e.is_open), 0) as open, max(e.ended) as last_ended
+from (select g.fingerprint, g.release_name, g.ended, (select 1 from task t where t.topic = :1 and t.sequence = g.sequence and t.attempt = g.attempt and t.state in (3, 2)) as is_open
+  from (select t.sequence, t.attempt, t.fingerprint, t.release_name, t.ended, t.outcome
+    from task_attempt t
+    where t.topic = :2 and t.ended >= (:3 + :4)
+    order by t.ended desc
+    fetch first :5 rows only) g
+  where g.fingerprint is not null and g.outcome <> 2
+  fetch first :6 rows only) e
+group by e.fingerprint, e.release_name
 
 -- expire, freeSlots
 --   text, number, number
@@ -1200,10 +1199,6 @@ where 1 = 1
 select distinct t.identifier
 from task t where t.topic = :1 and t.stage is not null and t.identifier in (select w.wanted from json_table(:2, '$[*]' error on error columns (wanted varchar2(4000 byte) path '$' error on error)) w)
 and t.state between 0 and 7
-
--- limit, push, restore
---   text
-select 1 as known from task_topic where topic = :1
 
 -- limit
 --   text

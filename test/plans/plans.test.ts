@@ -98,8 +98,6 @@ describe.skipIf(!canRun)('at a million rows', () => {
         ...(subjectName === 'postgres-15' && !analysed && { 'push, replace': 60_000, 'push, delete': 60_000, held: 900_000 }),
         ...(!analysed && {
           'purgeAttempts, a portion': 210_000,
-          errors: 125_000,
-          'errors of every topic': 165_000,
           'look, at everything': 150_000,
         }),
       }

@@ -235,8 +235,8 @@ export const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[]
     { postgres: 20, mariadb: 10 },
     (tasks, transaction) => tasks.task(transaction, 'keyed', { identifier: 'i39000' }),
   ],
-  ['errors', { postgres: 60_000, mariadb: 60_000 }, (tasks, transaction) => tasks.errors(transaction, { topic: 'plain' })],
-  ['errors of every topic', { postgres: 120_000, mariadb: 120_000 }, (tasks, transaction) => tasks.errors(transaction)],
+  ['errors', { postgres: 17_000, mariadb: 27_000 }, (tasks, transaction) => tasks.errors(transaction, { topic: 'plain' })],
+  ['errors of every topic', { postgres: 40_000, mariadb: 52_000 }, (tasks, transaction) => tasks.errors(transaction)],
   [
     'redrive by error, a portion',
     { postgres: 2_000, mariadb: 4_000 },

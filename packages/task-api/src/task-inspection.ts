@@ -18,7 +18,7 @@ export interface ErrorGroup {
   readonly error: string
   /** How many of the attempts that were looked at. */
   readonly count: number
-  /** How many tasks failed, or expired, by it and are still so; 500 stands for that many or more. */
+  /** How many tasks of these attempts failed, or expired, by it and are still so. If none is, older attempts count too, up to a hundred. */
   readonly open: number
   /** The first attempt that is kept, and its release. */
   readonly first: Date

@@ -127,7 +127,7 @@ export const errorSchema: z.ZodType = z.strictObject({
   fingerprint: text,
   error: text,
   count,
-  open: count.describe('500 stands for that many or more.'),
+  open: count.describe('Of these attempts. If none is, a hundred older ones count too.'),
   first: instant,
   firstRelease: text.optional(),
   last: instant,

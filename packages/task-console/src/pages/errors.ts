@@ -25,7 +25,7 @@ export async function errorsPage(asked: Asked, given: Given, { root }: Surroundi
         link(root, `errors/${segment(fingerprint)}?topic=${encodeURIComponent(of)}`, text(error, 200)),
     },
     { name: 'times', isNumber: true, cell: (group) => count(group.count, 5_000) },
-    { name: 'open', isNumber: true, cell: ({ open }) => count(open, 500) },
+    { name: 'open', isNumber: true, cell: ({ open }) => count(open, 5_000) },
     { name: 'last', cell: ({ last }) => time(last) },
     { name: 'first', cell: ({ first }) => time(first) },
     { name: 'first in', cell: ({ firstRelease }) => text(firstRelease, 40) },
@@ -62,7 +62,7 @@ export async function errorPage(asked: Asked, given: Given, { root }: Surroundin
           <h2>In ${topicLink(root, group.topic)}</h2>
           ${facts([
             ['times', count(group.count, 5_000)],
-            ['tasks that are failed by it still', count(group.open, 500)],
+            ['tasks that are failed by it still', count(group.open, 5_000)],
             ['first', time(group.first)],
             ['first in release', group.firstRelease === undefined ? undefined : text(group.firstRelease)],
             ['last', time(group.last)],
@@ -70,7 +70,7 @@ export async function errorPage(asked: Asked, given: Given, { root }: Surroundin
             ['the last task', taskLink(root, { topic: group.topic, sequence: group.lastSequence })],
           ])}
           <div class="deeds">
-            ${group.open > 0 ? html`${deedForm(asked, root, { deed: 'redrive', topic: group.topic, fingerprint, try: 1 }, 'Try one…')}${deedForm(asked, root, { deed: 'redrive', topic: group.topic, fingerprint }, `Redrive ${count(group.open, 500)}…`)}` : ''}${pauses.get(group.topic)}
+            ${group.open > 0 ? html`${deedForm(asked, root, { deed: 'redrive', topic: group.topic, fingerprint, try: 1 }, 'Try one…')}${deedForm(asked, root, { deed: 'redrive', topic: group.topic, fingerprint }, `Redrive ${count(group.open, 5_000)}…`)}` : ''}${pauses.get(group.topic)}
           </div>
           ${group.open > 0 ? html`<p>Try one: ${command(redriveOf(group, ' --try 1'))} and then the rest: ${command(redriveOf(group, ''))}</p>` : ''}
           <p>${link(root, `topics/${segment(group.topic)}?state=failed`, 'Failed tasks of the topic')}</p>

@@ -41,6 +41,7 @@ type CommonExpressions = Pick<
   | 'latest'
   | 'shared'
   | 'alone'
+  | 'limitInOrder'
   | 'conditionColumn'
 >
 type CommonPaths = Pick<
@@ -71,7 +72,7 @@ export function defineDialect({
 }: DialectParts): Dialect {
   return {
     ...parts,
-    expr: { ...commonExpressions, ...expr },
+    expr: { ...commonExpressions, limitInOrder: expr.limit, ...expr },
     paths: { ...commonPaths(parts), ...paths },
     writes: { insertAndWake: plainInsertion(parts), ...writes },
     claims: { record: none, tidy: none, ...claims },
@@ -83,7 +84,7 @@ export function defineDialect({
   }
 }
 
-const commonExpressions: CommonExpressions = {
+const commonExpressions: Omit<CommonExpressions, 'limitInOrder'> = {
   instant: (epochMs) => epochMs,
   plusMs: (instant, ms) => sql`(${instant} + ${ms})`,
   epochMs: (column) => column,

@@ -120,6 +120,8 @@ export interface Expressions {
   readonly withRecursive: Statement
   /** Ends a select that returns at most `count` rows. */
   limit(count: Statement): Statement
+  /** The same, for rows that an index has in their order. Default: `limit`, where that is enough for the index to be read. */
+  limitInOrder(count: Statement): Statement
   /** Ends a select that reads the rows as last committed, even if its transaction otherwise reads an older snapshot. Default: nothing. */
   readonly latest: Statement
   /** Ends a select that keeps others from changing its rows until the transaction ends. Default: nothing, as for an engine with one writer. */

@@ -3,7 +3,7 @@ import { checkDuration, checkInteger, checkNames, checkTopic, verbOptions } from
 import type { ErrorGroup, ErrorsOptions } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
 import { outcomes, states } from '../core/states.ts'
-import { raw, sql } from '../core/statement.ts'
+import { join, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import { toInstant, toNumber } from '../core/task-row.ts'
 import type { Row, Verb } from '../core/verb.ts'
@@ -13,8 +13,10 @@ import { checkKnown } from './topics.ts'
 /** How many topics are looked at where none is named, and how many groups of each. */
 const mostTopics = 200
 const mostGroups = 50
-/** How far the open tasks of a group are counted. For more of them PostgreSQL would rather read a small table as a whole. */
-const mostOpen = 500
+/** Of so many groups the ends are asked for by one statement. */
+const groupsAtOnce = 10
+/** A group of fewer attempts may have older ones, of tasks that are open: so many of them are looked at. */
+const mostOlder = 100
 
 /** Suspending a task is no error, whatever its message says. */
 const failed = sql`t.outcome <> ${outcomes.suspended} and t.fingerprint is not null`
@@ -48,41 +50,59 @@ function* failingTopics(dialect: Dialect, since: Statement | undefined): Verb<re
 }
 
 function* errorsOf(dialect: Dialect, topic: string, since: Statement | undefined, limit: number): Verb<readonly ErrorGroup[]> {
-  const ended = dialect.expr.epochMs(raw('max(g.ended)'))
+  const { paths, expr } = dialect
+  // The second limit changes nothing. It keeps MariaDB from merging the selects: it would lose a column of the innermost.
   const rows = yield sql`
-    select g.fingerprint, g.release_name, count(*) as count, ${ended} as last_ended
-      from (select t.fingerprint, t.release_name, t.ended, t.outcome
-              from ${dialect.paths.attempts('ended')}
-             where ${dialect.paths.attemptsOf({ topic, since })}
-             order by ${dialect.paths.orderByEnd('ended', 'desc')}
-             ${dialect.expr.limit(sql`${limit}`)}) g
-     where g.fingerprint is not null and g.outcome <> ${outcomes.suspended}
-     group by g.fingerprint, g.release_name`
-  const kinds = [...Map.groupBy(rows, ({ fingerprint }) => String(fingerprint))].map(([fingerprint, parts]) => ({
-    fingerprint,
-    count: parts.reduce((sum, part) => sum + toNumber(part['count']), 0),
-    releases: releasesOf(parts),
-  }))
+    select e.fingerprint, e.release_name, count(*) as count, coalesce(sum(e.is_open), 0) as open, ${expr.epochMs(raw('max(e.ended)'))} as last_ended
+      from (select g.fingerprint, g.release_name, g.ended, ${openTask(dialect, topic)} as is_open
+              from (select t.sequence, t.attempt, t.fingerprint, t.release_name, t.ended, t.outcome
+                      from ${paths.attempts('ended')}
+                     where ${paths.attemptsOf({ topic, since })}
+                     order by ${paths.orderByEnd('ended', 'desc')}
+                     ${expr.limitInOrder(sql`${limit}`)}) g
+             where g.fingerprint is not null and g.outcome <> ${outcomes.suspended}
+             ${expr.limit(sql`${limit}`)}) e
+     group by e.fingerprint, e.release_name`
+  const kinds = [...Map.groupBy(rows, ({ fingerprint }) => String(fingerprint))]
+    .map(([fingerprint, parts]) => ({
+      fingerprint,
+      count: sumOf(parts, 'count'),
+      open: sumOf(parts, 'open'),
+      releases: releasesOf(parts),
+    }))
+    .toSorted((left, right) => right.count - left.count)
+    .slice(0, mostGroups)
   const groups: ErrorGroup[] = []
-  for (const kind of kinds.toSorted((left, right) => right.count - left.count).slice(0, mostGroups)) {
-    const [first, last] = [
-      yield* endOf(dialect, topic, kind.fingerprint, ''),
-      yield* endOf(dialect, topic, kind.fingerprint, 'desc'),
-    ]
-    // Others may have purged the attempts meanwhile.
-    if (!first || !last) continue
-    groups.push({
+  for (let from = 0; from < kinds.length; from += groupsAtOnce) {
+    const some = kinds.slice(from, from + groupsAtOnce)
+    const ends = yield* endsOf(
+      dialect,
       topic,
-      ...kind,
-      error: last['error'] === null ? 'lost: the heartbeat of its owner stopped' : String(last['error']),
-      open: yield* openOf(dialect, topic, kind.fingerprint),
-      first: toInstant(first['ended']),
-      ...(first['release_name'] !== null && { firstRelease: String(first['release_name']) }),
-      last: toInstant(last['ended']),
-      lastSequence: toNumber(last['sequence']),
-    })
+      some.map(({ fingerprint }) => fingerprint),
+    )
+    for (const [place, kind] of some.entries()) {
+      const first = ends.get(place)
+      const last = ends.get(-1 - place)
+      // Others may have purged the attempts meanwhile.
+      if (!first || !last) continue
+      const looksOn = kind.open === 0 && kind.count < mostOlder
+      groups.push({
+        topic,
+        ...kind,
+        error: last['error'] === null ? 'lost: the heartbeat of its owner stopped' : String(last['error']),
+        open: looksOn ? yield* openOf(dialect, topic, kind.fingerprint) : kind.open,
+        first: toInstant(first['ended']),
+        ...(first['release_name'] !== null && { firstRelease: String(first['release_name']) }),
+        last: toInstant(last['ended']),
+        lastSequence: toNumber(last['sequence']),
+      })
+    }
   }
   return groups
+}
+
+function sumOf(parts: readonly Row[], column: string): number {
+  return parts.reduce((sum, part) => sum + toNumber(part[column]), 0)
 }
 
 /** The latest release comes first. */
@@ -93,29 +113,38 @@ function releasesOf(parts: readonly Row[]): string[] {
     .map((part) => String(part['release_name']))
 }
 
-/** The first attempt of a kind, or the last one. */
-function* endOf(dialect: Dialect, topic: string, fingerprint: string, direction: '' | 'desc'): Verb<Row | undefined> {
-  const [row] = yield sql`
-    select t.sequence, t.error, t.release_name, ${dialect.expr.epochMs(raw('t.ended'))} as ended
-      from ${dialect.paths.attempts('fingerprint')}
-     where ${dialect.paths.attemptsOf({ topic, fingerprint })} and ${failed}
-     order by ${dialect.paths.orderByEnd('fingerprint', direction)}
-     ${dialect.expr.limit(raw('1'))}`
-  return row
+/** The first and the last attempt of each of these kinds: the first of the first kind is number 0, and the last of it -1. */
+function* endsOf(dialect: Dialect, topic: string, fingerprints: readonly string[]): Verb<ReadonlyMap<number, Row>> {
+  const { paths, expr } = dialect
+  const endOf = (fingerprint: string, place: number, direction: '' | 'desc'): Statement => sql`
+    select e.place, e.sequence, e.error, e.release_name, e.ended from (
+      select ${raw(String(place))} as place, t.sequence, t.error, t.release_name, ${expr.epochMs(raw('t.ended'))} as ended
+        from ${paths.attempts('fingerprint')}
+       where ${paths.attemptsOf({ topic, fingerprint })} and ${failed}
+       order by ${paths.orderByEnd('fingerprint', direction)}
+       ${expr.limit(raw('1'))}) e`
+  const rows = yield join(
+    fingerprints.flatMap((fingerprint, place) => [endOf(fingerprint, place, ''), endOf(fingerprint, -1 - place, 'desc')]),
+    ' union all ',
+  )
+  return new Map(rows.map((row) => [toNumber(row['place']), row]))
 }
 
-/** How many tasks are failed or expired since an attempt of this kind. */
+/** How many tasks are failed or expired since one of the latest attempts of this kind. */
 function* openOf(dialect: Dialect, topic: string, fingerprint: string): Verb<number> {
-  const { paths, tables, expr } = dialect
-  // As a value of each row, not as a join: no statistics then make the database read all tasks.
-  const isOpen = sql`(select 1 from ${tables.task} t where ${paths.byKey(sql`${topic}`, raw('g.sequence'))} and t.attempt = g.attempt and t.state in (${states.failed}, ${states.expired}))`
+  const { paths, expr } = dialect
   const [row] = yield sql`
     select count(*) as open
       from (select t.sequence, t.attempt
               from ${paths.attempts('fingerprint')}
              where ${paths.attemptsOf({ topic, fingerprint })}
              order by ${paths.orderByEnd('fingerprint', 'desc')}
-             ${expr.limit(raw(String(mostOpen)))}) g
-     where ${isOpen} = 1`
+             ${expr.limitInOrder(raw(String(mostOlder)))}) g
+     where ${openTask(dialect, topic)} = 1`
   return toNumber(row!['open'])
+}
+
+/** 1 if the task of an attempt `g` is failed or expired since. As a value of each row, not as a join: no statistics then make the database read all tasks. */
+function openTask({ paths, tables }: Dialect, topic: string): Statement {
+  return sql`(select 1 from ${tables.task} t where ${paths.byKey(sql`${topic}`, raw('g.sequence'))} and t.attempt = g.attempt and t.state in (${states.failed}, ${states.expired}))`
 }

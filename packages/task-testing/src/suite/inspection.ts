@@ -90,6 +90,32 @@ export const inspection: Part = part('an operator', (engine) => {
     expect(await errors()).toMatchObject([{ count: 3, open: 2 }])
     await fixture.commit((transaction) => fixture.tasks.redrive(transaction, fixture.topic, { from: sequence, to: sequence }))
     expect(await errors()).toMatchObject([{ count: 3, open: 1 }])
+    // The latest attempt waits for its next try: the older one counts.
+    expect(await errors({ topic: fixture.topic, limit: 1 })).toMatchObject([{ count: 1, open: 1 }])
+  })
+
+  test('sees of each of many errors its own first and last attempt', async () => {
+    const by = await ownerOf('1')
+    const words = Array.from({ length: 23 }, (_, index) => String.fromCodePoint(97 + index).repeat(3))
+    const attempts = async (): Promise<Map<string, { sequence: number; at: Date }>> => {
+      const made = new Map<string, { sequence: number; at: Date }>()
+      for (const word of words) {
+        clock.advance(1_000)
+        made.set(word, { sequence: await attempt(by, word, failure(word)), at: clock.now() })
+      }
+      return made
+    }
+    const [first, last] = [await attempts(), await attempts()]
+    const found = await errors()
+    expect(found.map(({ error }) => error).toSorted()).toEqual(words)
+    for (const group of found)
+      expect(group).toMatchObject({
+        count: 2,
+        open: 2,
+        first: first.get(group.error)!.at,
+        last: last.get(group.error)!.at,
+        lastSequence: last.get(group.error)!.sequence,
+      })
   })
 
   test('redrives what has failed by one error, one at first, and leaves the rest', async () => {
