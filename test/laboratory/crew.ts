@@ -35,7 +35,11 @@ interface CrewOptions {
   readonly random: () => number
   readonly rate: number
   readonly without?: string
+  /** A checkout of another release: every second process uses its packages. */
+  readonly beside?: string
 }
+
+const before = (program: string): string[] => ['--import', new URL(program, import.meta.url).href]
 
 /** A stopped process that has not ended by itself after this time keeps something open. */
 const exitMs = 30_000
@@ -44,6 +48,8 @@ export class Crew implements AsyncDisposable {
   readonly members: Set<Member> = new Set()
   /** Processes that did not end by themselves when they were stopped. */
   leaks = 0
+  /** Processes that used the packages of another release. */
+  others = 0
   /** Owners that have ended. */
   readonly gone: Set<string> = new Set()
   /** How many have ended before they said who they are. */
@@ -68,8 +74,10 @@ export class Crew implements AsyncDisposable {
 
   /** Starts a process, and does not wait until it works. @param clockMs how far its clock is off */
   async start(role: Role, clockMs = 0, isLasting = false): Promise<Member> {
-    const { location, folder, history, random, without } = this.#options
+    const { location, folder, history, random, without, beside } = this.#options
     const name = `${role} ${++this.#born}`
+    const isOther = beside !== undefined && random() < 0.5
+    if (isOther) this.others++
     const proxy = /^\w+:\/\//.test(location.at) ? await openProxy(this.#target) : undefined
     const query = location.at.startsWith('mysql:') ? '?connectTimeout=2000' : ''
     const orders: Orders = {
@@ -81,8 +89,8 @@ export class Crew implements AsyncDisposable {
       ...(without !== undefined && { without }),
     }
     const child = fork(new URL(`actors/${role}.ts`, import.meta.url), [JSON.stringify(orders)], {
-      execArgv: ['--expose-gc', '--conditions=@taskstream/source', '--import', new URL('clock.ts', import.meta.url).href],
-      env: { ...process.env, LABORATORY_CLOCK_MS: String(clockMs) },
+      execArgv: ['--expose-gc', '--conditions=@taskstream/source', ...['clock.ts', 'release.ts'].flatMap(before)],
+      env: { ...process.env, LABORATORY_CLOCK_MS: String(clockMs), LABORATORY_RELEASE: isOther ? beside : '' },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     let errors = ''

@@ -1,5 +1,8 @@
-/** Runs run.ts: `npm run laboratory -- [--engine postgres|sqlite|mariadb] [--seconds 60] [--seed n] [--json]`. */
-import { writeFileSync } from 'node:fs'
+/**
+ * Runs run.ts: `npm run laboratory -- [--engine postgres|sqlite|mariadb] [--seconds 60] [--seed n] [--json]`. With `--beside` and a checkout of an
+ * earlier release, made ready by `npm run setup`, every second process uses its packages, as during a rolling deployment.
+ */
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
@@ -18,6 +21,7 @@ const { values } = parseArgs({
     lanes: { type: 'string', default: '3' },
     folder: { type: 'string' },
     without: { type: 'string' },
+    beside: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 })
@@ -26,6 +30,8 @@ if (!['postgres', 'sqlite', 'mariadb'].includes(engine))
   throw new Error(`--engine must be postgres, sqlite or mariadb, and is ${engine}`)
 if (values.without !== undefined && !fences.some(({ name }) => name === values.without))
   throw new Error(`--without must be one of ${fences.map(({ name }) => `'${name}'`).join(', ')}`)
+if (values.beside !== undefined && !existsSync(join(values.beside, 'packages')))
+  throw new Error(`--beside must be a checkout of another release, and is ${values.beside}`)
 const begunMs = performance.now()
 const report = await runLaboratory({
   engine: engine as LaboratoryOptions['engine'],
@@ -35,6 +41,7 @@ const report = await runLaboratory({
   lanes: Number(values.lanes),
   ...(values.folder !== undefined && { folder: values.folder }),
   ...(values.without !== undefined && { without: values.without }),
+  ...(values.beside !== undefined && { beside: values.beside }),
   onProgress: (line) => process.stderr.write(`${((performance.now() - begunMs) / 1_000).toFixed(1).padStart(6)} s  ${line}\n`),
 })
 const { faults, violations, never, history, folder, ...counts } = report

@@ -35,6 +35,8 @@ export interface LaboratoryOptions {
   readonly isWhole?: boolean
   /** A fence of the product that is taken away. */
   readonly without?: string
+  /** A checkout of another release, made ready to run: every second process uses its packages. */
+  readonly beside?: string
   /** Where the history is kept. Default: a temporary folder, which is removed if there is no violation. */
   readonly folder?: string
   readonly onProgress?: (line: string) => void
@@ -49,6 +51,8 @@ export interface LaboratoryReport {
   readonly pushed: number
   readonly effects: number
   readonly unknownPushes: number
+  /** How many processes used the packages of another release. */
+  readonly others: number
   readonly terms: number
   readonly occurrences: number
   readonly takeOverMs: { readonly count: number; readonly median: number; readonly most: number }
@@ -84,7 +88,7 @@ const sites: Readonly<Record<LaboratoryOptions['engine'], () => Promise<Site>>> 
 }
 
 export async function runLaboratory(options: LaboratoryOptions): Promise<LaboratoryReport> {
-  const { engine, seconds, seed, rate = 60, lanes = 3, isWhole = true, without, onProgress = () => {} } = options
+  const { engine, seconds, seed, rate = 60, lanes = 3, isWhole = true, without, beside, onProgress = () => {} } = options
   const random = randomOf(seed)
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'taskstream-laboratory-'))
   mkdirSync(folder, { recursive: true })
@@ -119,6 +123,7 @@ export async function runLaboratory(options: LaboratoryOptions): Promise<Laborat
     random,
     rate: rate / 2,
     ...(without !== undefined && { without }),
+    ...(beside !== undefined && { beside }),
   })
   site.meet(crew)
   for (const [index, role] of crewOf.entries()) await crew.start(role, 0, lasting.has(role) && crewOf.indexOf(role) === index)
@@ -161,6 +166,7 @@ export async function runLaboratory(options: LaboratoryOptions): Promise<Laborat
     never: Object.keys(inflicted).filter((kind) => inflicted[kind]!.times === 0),
     pushed: index.asked.reduce((sum, { push, outcome }) => sum + (outcome === 'done' ? push.keys.length : 0), 0),
     unknownPushes: index.asked.filter(({ outcome }) => outcome === 'unknown').length,
+    others: crew.others,
     effects: recorded.effects.length,
     terms: new Set(recorded.led.map(({ term }) => term)).size,
     occurrences: recorded.changes.filter(({ topic, isNew }) => topic === 'ticks' && isNew).length,
