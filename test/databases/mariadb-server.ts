@@ -24,6 +24,8 @@ export interface MariaDbServerOptions {
   readonly durable?: boolean
   /** More settings, as on the command line. They are read at each start. */
   readonly settings?: Readonly<Record<string, string>>
+  /** More variables of the server's environment. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /**
@@ -60,6 +62,7 @@ export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<
     const launched = spawn(program, ['--no-defaults', `--datadir=${data}`, ...flags], {
       ...identity,
       cwd: '/',
+      env: { ...process.env, ...options.env },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     noteServer(folder, launched)

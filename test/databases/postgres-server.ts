@@ -44,6 +44,8 @@ export interface PostgresServerOptions {
   readonly release?: 15 | 18
   /** More settings, as in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>
+  /** More variables of the server's environment. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 const prefix = 'taskstream-postgres-'
@@ -100,6 +102,7 @@ async function start(
     const launched = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
       ...identity,
       cwd: '/',
+      env: { ...process.env, ...options.env },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     noteServer(folder, launched)

@@ -148,7 +148,7 @@ export async function runLaboratory(options: LaboratoryOptions): Promise<Laborat
   onProgress('no more faults: everything that was pushed is to be done')
   const { drainMs, left } = await finish(site, crew, onProgress)
   writeFileSync(join(folder, 'left.json'), JSON.stringify(left))
-  await writeTruth(subject, folder, 'ticks')
+  await writeTruth(site, folder, 'ticks')
 
   const recorded = readHistory(folder)
   onProgress(`${recorded.changes.length} changes of rows are checked`)

@@ -9,6 +9,8 @@ export interface Site extends AsyncDisposable {
   /** Where processes find the database. */
   readonly location: Subject['location']
   readonly faults: readonly Fault[]
+  /** When it really was, at an instant that the server has told. Absent if its clock is right. */
+  realOf?(toldMs: number): number
   /** Is told of the processes before the first fault. */
   meet(crew: Crew): void
   /** How many connections processes of the run have. */

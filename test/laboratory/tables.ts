@@ -6,6 +6,7 @@ import type { Row, Statement } from '@taskstream/task-sql'
 import type { Subject } from '../subject.ts'
 import type { Change, Effect, Led, Timer } from './checker/history.ts'
 import { timers } from './setting.ts'
+import type { Site } from './site.ts'
 
 type Engine = 'postgres' | 'mariadb' | 'sqlite'
 
@@ -98,7 +99,7 @@ const led: Readonly<Record<Engine, Statement>> = {
 const text = (value: unknown): string | undefined => (value === null || value === undefined ? undefined : String(value))
 
 /** Writes what the database has recorded, for the checker. */
-export async function writeTruth(subject: Subject, folder: string, topic: string): Promise<void> {
+export async function writeTruth({ subject, realOf = (ms) => ms }: Site, folder: string, topic: string): Promise<void> {
   const engine = subject.engine as Engine
   const read = (statement: Statement): Promise<readonly Row[]> =>
     subject.transactions((transaction) => subject.execute(transaction, statement)) as Promise<readonly Row[]>
@@ -117,8 +118,8 @@ export async function writeTruth(subject: Subject, folder: string, topic: string
       key: text(row['task_key']),
       isNew: Number(row['is_new']) === 1,
       externalId: text(row['external_id']),
-      began: Number(row['began_ms']),
-      at: Number(row['at_ms']),
+      began: realOf(Number(row['began_ms'])),
+      at: realOf(Number(row['at_ms'])),
       transaction: text(row['xact']),
     })),
   )

@@ -2,6 +2,8 @@
 import { createConnection } from 'mysql2/promise'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { startMariaDb } from '../../databases/mariadb-server.ts'
+import { openServerClock } from '../../databases/server-clock.ts'
+import { clockFaults } from '../faults/clock.ts'
 import { insist } from '../fault.ts'
 import type { Fault } from '../fault.ts'
 import type { Site } from '../site.ts'
@@ -11,7 +13,9 @@ const settings = { 'innodb-flush-log-at-trx-commit': '2', 'max-connections': '20
 
 export async function openMariaDbSite(): Promise<Site> {
   const stack = new AsyncDisposableStack()
-  const server = stack.use(await startMariaDb({ durable: true, settings }))
+  const clock = openServerClock()
+  if (clock) stack.use(clock)
+  const server = stack.use(await startMariaDb({ durable: true, settings, ...(clock && { env: clock.env }) }))
   process.env['TASKSTREAM_SUBJECT'] = 'mariadb'
   const { openMysql } = await import('../../engines/mysql.ts')
   const database = 'laboratory'
@@ -122,11 +126,13 @@ export async function openMariaDbSite(): Promise<Site> {
         }),
     },
     { kind: 'server killed', isWide: true, inflict: async () => (await server.crash(), 1) },
+    ...clockFaults(clock),
   ]
   return {
     subject,
     location: subject.location,
     faults,
+    ...(clock && { realOf: clock.realOf }),
     meet: () => {},
     connections: async () => 0,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
