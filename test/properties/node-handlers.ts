@@ -65,7 +65,7 @@ export class NodeHandlers {
       }
     } finally {
       this.#held.delete(held)
-      held.call.endedMs = this.#ledger.clock.monotonicMs()
+      this.#ledger.ended(held.call)
     }
   }
 

@@ -63,6 +63,7 @@ export interface Hold {
   /** Whether an open transaction holds it. */
   isLocked: boolean
   readonly inTransaction: boolean
+  readonly polledMs: number
   /** Whether its node knows that it holds the task. */
   told: boolean
   end?: 'completed' | 'returned'
@@ -99,6 +100,7 @@ export class Ledger {
   /** What each failed check says. */
   readonly wrong: string[] = []
   #facts = 0
+  #endedCalls: Call[] = []
 
   constructor(rows: NodeRows, setting: NodeSetting, clock: NodeClock) {
     this.rows = rows
@@ -119,7 +121,17 @@ export class Ledger {
   hold(task: HeldTask, party: Party, inTransaction: boolean, losses: number): Hold {
     const { troubles } = party
     const known = { isLocked: inTransaction, told: inTransaction, doubted: false, answered: false }
-    const hold: Hold = { task, party, inTransaction, ...known, troubles, losses, refused: 0, allowed: new Set() }
+    const hold: Hold = {
+      task,
+      party,
+      inTransaction,
+      polledMs: this.clock.monotonicMs(),
+      ...known,
+      troubles,
+      losses,
+      refused: 0,
+      allowed: new Set(),
+    }
     this.holds.set(task, hold)
     if (inTransaction) this.open.add(hold)
     return hold
@@ -183,6 +195,25 @@ export class Ledger {
     this.check(some.length <= this.concurrency, () => `${some.length} handlers at a time`)
     this.check(buffer === undefined || own.length <= buffer.workers, () => `${own.length} workers are busy`)
     return call
+  }
+
+  ended(call: Call): void {
+    call.endedMs = this.clock.monotonicMs()
+    this.#endedCalls.push(call)
+  }
+
+  /** How many tasks a node may hold that are not handled. Undefined if it holds as many batches as it may handle. */
+  mostAheadOf(party: Party): number | undefined {
+    const { concurrency, buffer, slots, mode, order, condition, size } = this.setting
+    if (concurrency !== undefined || buffer || slots || mode !== 'leased' || order !== 'fifo' || condition !== 'none')
+      return undefined
+    // What was handled lately is counted by tenths of a second, of which the last has just begun.
+    this.#endedCalls = this.#endedCalls.filter(({ endedMs }) => endedMs! >= this.clock.monotonicMs() - 200)
+    const lately = this.#endedCalls.filter(({ batch }) => batch.party === party)
+    return Math.max(
+      this.concurrency * size,
+      lately.reduce((sum, { tasks }) => sum + tasks.length, 0),
+    )
   }
 
   /** Notes that a run of the topic has ended. Handlers that still run belong to no loop. */
@@ -254,7 +285,7 @@ export class Ledger {
     return this.clock.monotonicMs() >= startedMs + timeoutMs + setting.abortMs
   }
 
-  #mayReturn({ batch, refused, party, losses }: Hold): boolean {
+  #mayReturn({ batch, refused, party, losses, polledMs }: Hold): boolean {
     const now = this.clock.monotonicMs()
     if (refused > 0) return true
     if (batch && !batch.call) {
@@ -266,7 +297,9 @@ export class Ledger {
       return party.stops.some(({ atMs, graceMs }) => now >= atMs + graceMs)
     }
     // A poll under way has brought the task too late: after a stop, or after the lease was lost.
-    if (!batch) return party.stops.length > 0 || party.losses > losses
+    if (!batch && (party.stops.length > 0 || party.losses > losses)) return true
+    // It has waited for a second for its handler.
+    if (!batch) return this.mostAheadOf(party) !== undefined && now >= polledMs + 1_000
     return party.stops.some(({ atMs, graceMs, abortMs }) => now >= atMs + graceMs + abortMs)
   }
 }

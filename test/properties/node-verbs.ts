@@ -51,8 +51,10 @@ export function polling({ ledger }: Verbs, store: Store, { size = 1 }: PollOptio
   const { setting, concurrency } = ledger
   ledger.check(seen.polls, () => 'a topic that was stopped is polled')
   ledger.check(seen.holdsLease, () => `${party.index} polls without a lease`)
-  ledger.check(seen.running < concurrency, () => `it is polled with ${seen.running} of ${concurrency} batches`)
   ledger.check(seen.stuck < concurrency, () => `it is polled with ${seen.stuck} stuck handlers`)
+  const ahead = ledger.mostAheadOf(party)
+  if (ahead !== undefined) return ledger.check(size <= ahead, () => `${size} tasks are asked for, where ${ahead} may be held`)
+  ledger.check(seen.running < concurrency, () => `it is polled with ${seen.running} of ${concurrency} batches`)
   const room = setting.slots || setting.mode === 'transactional' ? 1 : concurrency - Math.max(seen.running, seen.stuck)
   ledger.check(size <= room * setting.size, () => `${size} tasks are asked for, with room for ${room} batches`)
   const unknown = seen.unknown.filter(({ doubted }) => !doubted)

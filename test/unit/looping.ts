@@ -30,6 +30,8 @@ export interface Looping extends Pick<Answering, 'told' | 'begun' | 'refusals'> 
   /** Called with each poll, and each release, before it is answered. */
   onPoll: () => void | Promise<void>
   onRelease: () => void
+  /** Called with each completion, before it is answered. */
+  onComplete: () => void | Promise<void>
   /** What is answered to a release. */
   due: PromotedDue
   /** Whether the owner's lease holds. */
@@ -52,6 +54,8 @@ export interface LoopingOptions {
   readonly size?: number
   readonly mode?: 'leased' | 'transactional'
   readonly concurrency?: number
+  /** Whether batches may be held ahead, as by default. */
+  readonly mayHoldAhead?: boolean
   readonly idleMs?: number
   readonly poll?: Partial<PollOptions>
   readonly limiter?: TaskLimiter
@@ -68,18 +72,25 @@ const enough = 10_000
 
 export function looping(options: LoopingOptions = {}): Looping {
   const { size = 2, mode = 'leased', concurrency = 1, idleMs = 20_000, limiter = unlimited, timeoutMs } = options
+  const { mayHoldAhead = false } = options
   const answers = answering()
   const { asked, told, begun, refusals, dispatcher, listener } = answers
   const clock = ringingClock()
   let polled: HeldTask[] = []
+  const { repository: below } = answers.environment
   const repository = {
-    ...answers.environment.repository,
+    ...below,
     poll: async (_: object, __: string, given: PollOptions) => {
       asked.push(`poll ${given.size}`)
       looped.polls.push(given)
       await looped.onPoll()
       polled = looped.ready.splice(0, given.size)
       return polled
+    },
+    complete: async (...given: Parameters<typeof below.complete>) => {
+      const completion = below.complete(...given)
+      await looped.onComplete()
+      return completion
     },
     takeSlots: async (_: object, __: string, { held, wanted }: SlotWish) => {
       asked.push(`slots ${held} of ${wanted}`)
@@ -136,6 +147,7 @@ export function looping(options: LoopingOptions = {}): Looping {
       if (++turns > enough) throw new Error('the loop goes on for ever')
       return concurrency
     },
+    mayHoldAhead,
     idleMs: () => idleMs,
     limiter: options.limiter ? counting : unlimited,
     limits,
@@ -162,6 +174,7 @@ export function looping(options: LoopingOptions = {}): Looping {
     fatal: [],
     onPoll: () => {},
     onRelease: () => {},
+    onComplete: () => {},
     due: { promoted: 0 },
     holds: true,
     quiet: false,

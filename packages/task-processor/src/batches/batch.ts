@@ -36,6 +36,8 @@ export interface Batch {
   readonly returned: readonly HeldTask[]
   /** Tasks that are still held, as the database refused to write anything about them. */
   readonly undecided: readonly HeldTask[]
+  /** Whether the batch is held ahead, and its handler has not begun. */
+  readonly isWaiting: boolean
   /** Whether the owner's lease holds the tasks. Otherwise the batch's transaction holds them while it is open. */
   readonly isLeased: boolean
   /** Tasks that the owner's lease holds, as far as is known. When the batch is given up, they count as undecided. */

@@ -31,7 +31,10 @@ export class LeasedBatch<Transaction> implements Batch {
   readonly #stuck = Promise.withResolvers<void>()
   #taking: Promise<void> = Promise.resolve()
   #handled: Promise<void> = Promise.resolve()
+  #onHandled: (() => void) | undefined
   #ended: Promise<void> = Promise.resolve()
+  /** Resolves with the end of a batch that waits for its turn. Undefined for other batches. */
+  #turn: PromiseWithResolvers<void> | undefined
 
   /** @param plain whether the topic is plain: fifo, without a condition */
   constructor(environment: BatchEnvironment<Transaction>, tasks: readonly HeldTask[], plain: boolean) {
@@ -69,6 +72,10 @@ export class LeasedBatch<Transaction> implements Batch {
       .map((task) => ({ sequence: task.sequence, attempt: task.attempt, forMs: Math.round(nowMs - asked.get(task)!) }))
   }
 
+  get isWaiting(): boolean {
+    return this.#turn !== undefined
+  }
+
   get setback(): boolean {
     return this.#completing.setback
   }
@@ -86,7 +93,8 @@ export class LeasedBatch<Transaction> implements Batch {
   }
 
   abort(reason: TaskError): void {
-    this.#handling.abort(reason)
+    if (this.isWaiting) void this.decline()
+    else this.#handling.abort(reason)
   }
 
   lose(reason: TaskError): void {
@@ -98,22 +106,40 @@ export class LeasedBatch<Transaction> implements Batch {
     this.#handlersPatience?.end()
   }
 
-  /** Begins to handle the batch. */
-  begin(): Promise<void> {
-    this.#handled = this.#run()
-    // A handler may end while its tasks are being taken from it: the batch ends once they are written.
-    this.#ended = Promise.race([this.#handled.then(() => this.#taking), this.#stuck.promise])
+  /** Waits until it is begun or declined. @returns a promise that resolves when the batch has ended */
+  wait(): Promise<void> {
+    this.#turn = Promise.withResolvers()
+    this.#ended = this.#turn.promise
     return this.#ended
   }
 
-  /** Hands the batch back unhandled, as the topic is stopping or the lease is lost. */
+  /** Begins to handle the batch. @param onHandled called when its handler has returned or thrown, before anything is written */
+  begin(onHandled?: () => void): Promise<void> {
+    this.#onHandled = onHandled
+    this.#handled = this.#run()
+    // A handler may end while its tasks are being taken from it: the batch ends once they are written.
+    return this.#endWith(Promise.race([this.#handled.then(() => this.#taking), this.#stuck.promise]))
+  }
+
+  /** Hands the batch back unhandled, as the topic is stopping, the lease is lost, or its turn does not come. */
   decline(): Promise<void> {
-    this.#ended = this.handBack()
+    return this.#endWith(this.#handBack())
+  }
+
+  /** A batch that has waited has told others of its end already. */
+  #endWith(ended: Promise<void>): Promise<void> {
+    if (this.#turn) this.#turn.resolve(ended)
+    else this.#ended = ended
+    this.#turn = undefined
     return this.#ended
   }
 
   /** Hands back the tasks that are still held; never rejects. */
   async handBack(): Promise<void> {
+    await (this.isWaiting ? this.decline() : this.#handBack())
+  }
+
+  async #handBack(): Promise<void> {
     if (this.#decided) return
     await this.#completing.handBack(this.tasks, this.#patience)
     if (this.returned.length > 0) this.#take()
@@ -122,7 +148,7 @@ export class LeasedBatch<Transaction> implements Batch {
   /** Never rejects. */
   async #run(): Promise<void> {
     try {
-      const decisions = await this.#handling.run(this.#complete, (reason) => void (this.#taking = this.#takeFrom(reason)))
+      const decisions = await this.#handle()
       if (await this.#isCompleted(decisions)) return
       if (this.#taken) this.#environment.listener.onLost(this.event)
       else if (decisions) await this.#decide(decisions)
@@ -131,6 +157,14 @@ export class LeasedBatch<Transaction> implements Batch {
       else throw decisionsMissing(this.#environment.topic)
     } catch (error) {
       await this.#fail(error)
+    }
+  }
+
+  async #handle(): Promise<Decisions | void> {
+    try {
+      return await this.#handling.run(this.#complete, (reason) => void (this.#taking = this.#takeFrom(reason)))
+    } finally {
+      this.#onHandled?.()
     }
   }
 

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Completion } from '@taskstream/task-api'
+import type { Completion, HeldTask, TaskDecision } from '@taskstream/task-api'
 import type { BatchEnvironment } from './batch.ts'
 import { isSingleStatement } from './decisions.ts'
 import type { Decisions } from '../core/task-handler.ts'
 
 /** A batch of so many tasks gains nothing from sharing a transaction. */
-const largeBatch = 100
+const largeBatch = 1_000
 /** How many tasks one transaction completes at most. Further batches wait for the next. */
 const mostTasks = 1_000
 /** How many completions run at a time: while one waits for its commit, another is at work. */
@@ -16,8 +16,8 @@ interface Waiting {
   readonly decisions: Decisions
   /** Whether its completion is a single statement, unless more is kept of a decision than its row. */
   readonly single: boolean
-  /** Called with undefined if the batch was not completed, or if the outcome is unknown. */
-  readonly resolve: (completion: Completion | undefined) => void
+  /** Called with `alone` if there is no company, and with undefined if the batch was not completed, or if the outcome is unknown. */
+  readonly resolve: (completion: Completion | 'alone' | undefined) => void
 }
 
 /**
@@ -50,30 +50,42 @@ export class SharedCompletions<Transaction> {
       await alone()
       return undefined
     }
-    if (this.#underWay < ownWay) {
-      this.#underWay++
-      let next = this.#next
-      const giveWay = (): void => {
-        next()
-        next = () => {}
-      }
-      await alone(giveWay)
-      giveWay()
+    const { promise, resolve } = Promise.withResolvers<Completion | 'alone' | undefined>()
+    this.#waiting.push({ decisions, single, resolve })
+    if (this.#waiting.length === 1 && this.#underWay < ownWay) this.#beginSoon()
+    const completion = await promise
+    if (completion !== undefined && completion !== 'alone') return completion
+    if (completion === undefined) {
+      await alone()
       return undefined
     }
-    const { promise, resolve } = Promise.withResolvers<Completion | undefined>()
-    this.#waiting.push({ decisions, single, resolve })
-    const completion = await promise
-    if (!completion) await alone()
-    return completion
+    let end = this.#end
+    const giveWay = (): void => {
+      end()
+      end = () => {}
+    }
+    await alone(giveWay)
+    giveWay()
+    return undefined
   }
 
-  readonly #next = (): void => {
+  /** Begins once everything has gone on that goes on by itself: batches whose handlers return in the same turn go together. */
+  #beginSoon(): void {
+    this.#detached(() => process.nextTick(this.#begin))
+  }
+
+  readonly #end = (): void => {
     this.#underWay--
-    const together = this.#take()
-    if (together.length === 0) return
-    this.#underWay++
-    void this.#detached(() => this.#completeAll(together)).finally(this.#next)
+    this.#begin()
+  }
+
+  readonly #begin = (): void => {
+    while (this.#underWay < ownWay && this.#waiting.length > 0) {
+      const together = this.#take()
+      this.#underWay++
+      if (together.length === 1) together[0]!.resolve('alone')
+      else void this.#detached(() => this.#completeAll(together)).finally(this.#end)
+    }
   }
 
   #take(): Waiting[] {
@@ -86,18 +98,20 @@ export class SharedCompletions<Transaction> {
   /** Never rejects. */
   async #completeAll(together: readonly Waiting[]): Promise<void> {
     const { discard, dispatcher, repository, topic } = this.#environment
-    // Rows are locked in order of sequence, as everywhere, so that transactions do not deadlock.
-    const all = new Map(
-      together.flatMap(({ decisions }) => [...decisions]).toSorted(([left], [right]) => left.sequence - right.sequence),
-    )
+    const all = new Map<HeldTask, TaskDecision>()
+    for (const { decisions } of together) for (const [task, decision] of decisions) all.set(task, decision)
     const single = together.every((each) => each.single) && isSingleStatement(all) && !discard
     const shared = await dispatcher
       .once<Completion>((transaction) => repository.complete(transaction, topic, all, discard && { discard }), { single })
       .catch(() => undefined)
-    const done = new Set(shared?.completed)
-    for (const { decisions, resolve } of together) {
-      const tasks = [...decisions.keys()]
-      resolve(shared && { completed: tasks.filter((task) => done.has(task)), lost: tasks.filter((task) => !done.has(task)) })
-    }
+    const lost = new Set(shared?.lost)
+    for (const { decisions, resolve } of together) resolve(shared && partOf(decisions, lost))
   }
+}
+
+/** The part of a shared completion that is of one batch. */
+function partOf(decisions: Decisions, lost: ReadonlySet<HeldTask>): Completion {
+  const tasks = [...decisions.keys()]
+  if (lost.size === 0) return { completed: tasks, lost: [] }
+  return { completed: tasks.filter((task) => !lost.has(task)), lost: tasks.filter((task) => lost.has(task)) }
 }

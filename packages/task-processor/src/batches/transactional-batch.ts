@@ -12,6 +12,7 @@ import type { Decisions, HandlerContext } from '../core/task-handler.ts'
  */
 export class TransactionalBatch<Transaction> implements Batch {
   readonly isLeased = false
+  readonly isWaiting = false
   readonly #environment: BatchEnvironment<Transaction>
   readonly #holdsSlots: () => boolean
   readonly #polled = Promise.withResolvers<readonly HeldTask[]>()

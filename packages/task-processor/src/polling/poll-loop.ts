@@ -4,6 +4,7 @@ import type { HeldTask, PollOptions, PromotedDue } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from '../batches/batch.ts'
 import { LeasedBatch } from '../batches/leased-batch.ts'
 import { unlimited } from './limiter.ts'
+import { PollRoom } from './poll-room.ts'
 import type { PollSettings } from './poll-settings.ts'
 import { every } from '../core/clock.ts'
 import { Condition } from '../core/listener.ts'
@@ -11,9 +12,6 @@ import { pauseMs } from '../core/retry-policy.ts'
 import { TransactionalBatch } from '../batches/transactional-batch.ts'
 import { unreachable } from './unreachable.ts'
 import { Wake } from './wake.ts'
-
-/** The most tasks of one poll for several small batches. A poll costs the database more than most of its rows. */
-const polledAtOnce = 100
 
 /** How often due tasks are promoted at least, however busy the topic is. */
 const promoteEveryMs = 1_000
@@ -26,6 +24,7 @@ export class PollLoop<Transaction> {
   readonly #environment: BatchEnvironment<Transaction>
   readonly #settings: PollSettings<Transaction>
   readonly #wake: Wake
+  readonly #room: PollRoom<Transaction>
   readonly #polling: Condition
   readonly #draining = new AbortController()
   /**
@@ -38,11 +37,6 @@ export class PollLoop<Transaction> {
   #empty = 0
   /** Since when polls find nothing, by the monotonic clock. */
   #emptyAt: number | undefined
-  /**
-   * How many batches the next poll asks for. The number doubles while polls come back full. It begins small, as many processes may be woken for a few
-   * tasks, which should be shared.
-   */
-  #ahead = 1
   /** When due tasks are promoted next, before a poll: while the topic is busy, or when a task is known to be due. */
   #promoteAt = 0
   /** How many batches in a row could not be completed. After such a batch, polling pauses. */
@@ -60,6 +54,12 @@ export class PollLoop<Transaction> {
     this.#careful = settings.poll.size
     const { order = 'fifo', condition = 'none' } = settings.poll
     this.#plain = order === 'fifo' && condition === 'none'
+    this.#room = new PollRoom({
+      clock: environment.clock,
+      settings,
+      holding: () => ({ batches: this.batches, stuck: this.#stuck, isPlain: this.#plain }),
+      onRoom: () => this.wake(),
+    })
   }
 
   /** For how long polls have found nothing, in milliseconds. Undefined if the last one found tasks, failed, or could not be made. */
@@ -82,6 +82,7 @@ export class PollLoop<Transaction> {
   async drain(onLate: (batch: Batch) => void): Promise<void> {
     this.#onLate = onLate
     this.#draining.abort()
+    this.#room.heldAhead?.close()
     this.#wake.wake()
     await this.#ended
   }
@@ -133,8 +134,8 @@ export class PollLoop<Transaction> {
 
   /** Whether there is room for a batch, the lease holds, and nobody has asked for quiet. */
   #mayPoll(): boolean {
-    const { concurrency, lease, isQuiet } = this.#settings
-    return !isQuiet() && this.batches.size < concurrency && this.#stuck.size < concurrency && lease.holds
+    const { lease, isQuiet } = this.#settings
+    return !isQuiet() && this.#room.isThere() && lease.holds
   }
 
   /** Waits for the limiter, which may take as long as the batches of other topics do. */
@@ -245,7 +246,7 @@ export class PollLoop<Transaction> {
 
   /** How many tasks the next poll would ask for. */
   #most(): number {
-    return this.#settings.poll.size * this.#batchesAtOnce()
+    return this.#settings.poll.size * this.#room.batchesAtOnce()
   }
 
   /** @param most how many tasks may be polled @returns how many were */
@@ -260,23 +261,15 @@ export class PollLoop<Transaction> {
     const { size } = this.#settings.poll
     const tasks = (plain ? await this.#pollPlain(most) : undefined) ?? (await this.#poll({ size: most }))
     this.#careful = tasks.length === 0 ? 0 : this.#careful - tasks.length
-    this.#ahead = tasks.length === most ? Math.min(this.#ahead * 2, polledAtOnce) : 1
+    this.#room.polled(tasks.length, most)
     // If the lease was lost during the poll, the abort of handlers has already happened, so these batches must not begin.
     const isLate = this.#draining.signal.aborted || !this.#settings.lease.holds
     for (let from = 0; from < tasks.length; from += size) {
       const batch = new LeasedBatch(this.#environment, tasks.slice(from, from + size), plain && this.#plain)
       this.#onLate(batch)
-      void this.#keep(batch, isLate ? batch.decline() : batch.begin(), release)
+      void this.#keep(batch, isLate ? batch.decline() : (this.#room.heldAhead?.add(batch) ?? batch.begin()), release)
     }
     return tasks.length
-  }
-
-  #batchesAtOnce(): number {
-    const { concurrency, limiter, mode, poll } = this.#settings
-    // A slot of the limiter, or a transaction, is for one batch.
-    if (limiter !== unlimited || mode === 'transactional') return 1
-    const room = concurrency - Math.max(this.batches.size, this.#stuck.size)
-    return Math.max(1, Math.min(this.#ahead, room, Math.floor(polledAtOnce / poll.size)))
   }
 
   /** Polls a plain topic by a single statement. @returns undefined if the topic turns out not to be plain */

@@ -7,7 +7,10 @@ import type { SharedLimits } from './shared-limits.ts'
 export interface PollSettings<Transaction> {
   readonly poll: PollOptions & { readonly size: number }
   readonly mode: 'leased' | 'transactional'
+  /** How many batches are held at a time, or handled at a time if more may be held ahead. */
   readonly concurrency: number
+  /** Whether batches may be held ahead of their handlers, as nobody has said how many. */
+  readonly mayHoldAhead: boolean
   readonly idleMs: () => number
   readonly limiter: TaskLimiter
   /** The limits that all processes keep together. */

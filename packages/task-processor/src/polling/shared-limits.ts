@@ -45,6 +45,11 @@ export class SharedLimits<Transaction> {
     this.#limits = limits
   }
 
+  /** Whether there is any limit. */
+  get hasAny(): boolean {
+    return this.#limits.total !== undefined || this.#limits.rate !== undefined
+  }
+
   /** Whether tasks need slots. */
   get hasTotal(): boolean {
     return this.#limits.total !== undefined

@@ -44,7 +44,8 @@ function describeTopic<Transaction>({
     mode,
     size,
     concurrency,
-    busy: all.length,
+    // Batches that are held ahead keep no handler busy.
+    busy: all.filter(({ isWaiting }) => !isWaiting).length,
     idleMs,
     ...(emptyMs !== undefined && { emptyMs }),
     ...(stuck.length > 0 && { stuck }),

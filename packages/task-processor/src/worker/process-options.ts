@@ -21,8 +21,9 @@ export interface ProcessOptions<Transaction> extends TopicOptions {
   /** The most tasks of a batch, 1 to 10 000. Default 100. Several small batches are polled, or completed, together. */
   readonly size?: number
   /**
-   * The most batches that the topic holds at a time, 1 to 10 000. Default: the handler's capacity if it has one, and otherwise 2, so that one batch is
-   * polled while another is handled. With 1, a batch is polled only after the last has ended.
+   * The most batches that the topic holds at a time, 1 to 10 000. With 1, a batch is polled only after the last has ended. Default: the handler's capacity
+   * if it has one. Otherwise two batches are handled at a time, and of a fifo topic without limits more are held ahead: as many tasks as were handled in
+   * the last 100 ms, 1 000 at most, and as many again that wait for their completion. What waits for its handler for a second is handed back.
    */
   readonly concurrency?: number
   /**

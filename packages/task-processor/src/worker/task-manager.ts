@@ -280,6 +280,7 @@ export class TaskManager<Transaction> {
         get concurrency() {
           return concurrencyOf(processing, handler)
         },
+        mayHoldAhead: processing.concurrency === undefined && handler.capacity === undefined,
         idleMs: () => idleMs ?? defaultIdleMs(),
         limiter,
         limits: this.#limits,

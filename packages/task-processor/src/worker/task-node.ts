@@ -196,7 +196,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       clock: settings.clock,
       blockedMs: settings.blockedMs,
       listener,
-      batches: () => this.#batches(),
+      batches: () => this.#batches().filter(({ isWaiting }) => !isWaiting),
     })
     activations.start()
     this.#parts.reporting.begin()
