@@ -28,7 +28,8 @@ export class LeasedBatch<Transaction> implements Batch {
   #decided = false
   /** Whether the tasks were decided or handed back without the handler, whose later decisions are refused. */
   #taken = false
-  readonly #stuck = Promise.withResolvers<void>()
+  /** Resolves when the tasks were taken from a handler that did not let go in time. Undefined without a time. */
+  #stuck: PromiseWithResolvers<void> | undefined
   #taking: Promise<void> = Promise.resolve()
   #handled: Promise<void> = Promise.resolve()
   #onHandled: (() => void) | undefined
@@ -116,9 +117,11 @@ export class LeasedBatch<Transaction> implements Batch {
   /** Begins to handle the batch. @param onHandled called when its handler has returned or thrown, before anything is written */
   begin(onHandled?: () => void): Promise<void> {
     this.#onHandled = onHandled
+    if (this.#environment.timeoutMs === undefined) return this.#endWith((this.#handled = this.#run()))
+    const { promise } = (this.#stuck = Promise.withResolvers())
     this.#handled = this.#run()
     // A handler may end while its tasks are being taken from it: the batch ends once they are written.
-    return this.#endWith(Promise.race([this.#handled.then(() => this.#taking), this.#stuck.promise]))
+    return this.#endWith(Promise.race([this.#handled.then(() => this.#taking), promise]))
   }
 
   /** Hands the batch back unhandled, as the topic is stopping, the lease is lost, or its turn does not come. */
@@ -244,7 +247,7 @@ export class LeasedBatch<Transaction> implements Batch {
     }
     const shared = left.length > 0 ? await alone() : await completions.complete(decisions, this.#plain, alone)
     if (shared) this.#completing.completed(shared, decisions)
-    await this.#completing.handBack(left, this.#patience)
+    if (left.length > 0) await this.#completing.handBack(left, this.#patience)
     this.#decided = true
   }
 
@@ -277,7 +280,7 @@ export class LeasedBatch<Transaction> implements Batch {
     const isBack = this.#taken
     this.#take()
     if (!this.#decided && !isBack) await this.#completeFailed(this.#failed(reason))
-    this.#stuck.resolve()
+    this.#stuck?.resolve()
   }
 
   #take(): void {

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask, Holding } from '@taskstream/task-api'
 import type { BatchEnvironment } from './batch.ts'
@@ -22,8 +22,8 @@ export interface Committed {
 
 interface Waiting<Transaction> {
   readonly commit: Commit<Transaction>
-  /** Runs work in the AsyncLocalStorage context of the handler, as another handler may have begun the transaction. */
-  readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>
+  /** The AsyncLocalStorage context of the handler, as another handler may have begun the transaction. */
+  readonly within: AsyncResource
   /** Called with undefined if the batch is to be completed alone. */
   readonly resolve: (committed: Committed | undefined) => void
   /** Whether the batch is to be completed alone, as a transaction that it shared has failed. */
@@ -71,7 +71,7 @@ export class SharedCommits<Transaction> {
       return undefined
     }
     const { promise, resolve } = Promise.withResolvers<Committed | undefined>()
-    this.#waiting.push({ commit, inContext: AsyncLocalStorage.snapshot(), resolve })
+    this.#waiting.push({ commit, within: new AsyncResource('taskstream.commit'), resolve })
     this.#begin()
     const committed = await promise
     // What is to run alone was counted when that was decided.
@@ -158,9 +158,9 @@ export class SharedCommits<Transaction> {
     const { held, lost }: Holding = await repository.hold(transaction, topic, tasks)
     const isHeld = new Set(held)
     const all: Decisions[] = []
-    for (const { commit, inContext } of together) {
+    for (const { commit, within } of together) {
       const own = commit.tasks.filter((task) => isHeld.has(task))
-      const decide = (): Promise<Decisions> => this.measured(() => inContext(() => commit.decide(transaction, own)))
+      const decide = (): Promise<Decisions> => this.measured(() => within.runInAsyncScope(() => commit.decide(transaction, own)))
       all.push(await this.#inTime(lift(decide)))
     }
     const decisions = new Map(all.flatMap((each) => [...each]))

@@ -65,23 +65,13 @@ export function eachTask<Transaction>(
     handleOne: SingleHandler<Transaction>,
   ): void | Promise<void> => {
     if (context.aborted) return undefined
-    const refuse = (error: unknown): void => {
-      // What it throws because it was asked to let go is no failure of the task, unless it was asked because it took too long.
-      if (!context.aborted || isTaskError(context.aborted, 'TASK_TIMEOUT')) decisions.set(task, context.failed(task, error))
-    }
-    const accept = (decision: TaskDecision | void): void => {
-      const decided: unknown = decision ?? success
-      if (!(decided instanceof TaskDecision))
-        throw invalid(`decision of ${taskToString(task)}`, decided, 'must be a TaskDecision, or nothing')
-      decisions.set(task, decided)
-    }
     context.at(task)
     try {
       const outcome = handleOne(task, context)
-      if (isThenable(outcome)) return Promise.resolve(outcome).then(accept).catch(refuse)
-      accept(outcome)
+      if (isThenable(outcome)) return decideLater(task, context, decisions, outcome)
+      decisions.set(task, decisionOf(task, outcome))
     } catch (error) {
-      refuse(error)
+      refuse(task, context, decisions, error)
     }
     return undefined
   }
@@ -99,6 +89,35 @@ export function eachTask<Transaction>(
     }
     return decisions
   }
+}
+
+async function decideLater<Transaction>(
+  task: HeldTask,
+  context: HandlerContext<Transaction>,
+  decisions: Map<HeldTask, TaskDecision>,
+  outcome: PromiseLike<TaskDecision | void>,
+): Promise<void> {
+  try {
+    decisions.set(task, decisionOf(task, await outcome))
+  } catch (error) {
+    refuse(task, context, decisions, error)
+  }
+}
+
+function decisionOf(task: HeldTask, decision: TaskDecision | void): TaskDecision {
+  const decided: unknown = decision ?? success
+  if (decided instanceof TaskDecision) return decided
+  throw invalid(`decision of ${taskToString(task)}`, decided, 'must be a TaskDecision, or nothing')
+}
+
+/** What it throws because it was asked to let go is no failure of the task, unless it was asked because it took too long. */
+function refuse<Transaction>(
+  task: HeldTask,
+  context: HandlerContext<Transaction>,
+  decisions: Map<HeldTask, TaskDecision>,
+  error: unknown,
+): void {
+  if (!context.aborted || isTaskError(context.aborted, 'TASK_TIMEOUT')) decisions.set(task, context.failed(task, error))
 }
 
 /** Asks each task's handler to let go when its time is up, and does not wait for one that goes on. */

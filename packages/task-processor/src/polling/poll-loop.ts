@@ -336,6 +336,8 @@ export class PollLoop<Transaction> {
     this.#settings.leftovers.add(this.#environment.topic, batch.undecided)
     this.#pauseAfter(batch)
     release()
+    // Without a time limit, a batch ends when its handler has ended.
+    if (this.#environment.timeoutMs === undefined) return this.#wake.wake()
     this.#stuck.add(batch)
     void batch.handled.then(() => {
       this.#stuck.delete(batch)
