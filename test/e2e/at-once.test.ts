@@ -1,4 +1,4 @@
-/** A node takes at most a hundred small tasks at once, completes at most a thousand, and never runs more handlers than it may. */
+/** A node takes and completes at most a thousand small tasks at once, and never runs more handlers than it may. */
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
@@ -57,11 +57,11 @@ describe.skipIf(!canRun)('of many tasks', () => {
   }
 
   test.each([
-    [1, 300, [1, 2, 4, 8, 16, 32, 64, 100, 73]],
-    [30, 240, [30, 60, 90, 60]],
-    [60, 240, [60, 60, 60, 60]],
-    [150, 450, [150, 150, 150]],
-  ])('a hundred at most are polled at once in batches of %i, or one batch', async (size, count, asked) => {
+    [1, 2_100, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000, 77]],
+    [300, 2_400, [300, 600, 900, 600]],
+    [600, 2_400, [600, 600, 600, 600]],
+    [1_500, 4_500, [1_500, 1_500, 1_500]],
+  ])('a thousand at most are polled at once in batches of %i, or one batch', async (size, count, asked) => {
     expect((await process(count, size)).polls).toEqual(asked)
   })
 

@@ -179,13 +179,13 @@ describe('a topic', () => {
 
 describe('small batches', () => {
   test.each([
-    [1, 300, [1, 2, 4, 8, 16, 32, 64, 100, 73]],
-    [30, 8, [30, 60, 90, 60]],
-    [200, 3, [200, 200, 200]],
-  ])('of %d are polled up to a hundred tasks at a time, and of larger ones one', async (size, concurrency, sizes) => {
+    [1, 2_100, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_000, 77]],
+    [300, 8, [300, 600, 900, 600]],
+    [600, 3, [600, 600, 600]],
+  ])('of %d are polled up to a thousand tasks at a time, and of larger ones one', async (size, concurrency, sizes) => {
     for (const poll of [{}, { order: 'lifo' as const }]) {
       const loop = await started({ size, concurrency, poll, handler: () => new Promise(() => {}) }, (one) =>
-        one.ready.push(...Array.from({ length: 1_000 }, (_, index) => taskOf(`t${index}`, index))),
+        one.ready.push(...Array.from({ length: 3_000 }, (_, index) => taskOf(`t${index}`, index))),
       )
       expect(loop.polls.map((asked) => asked.size)).toEqual(sizes)
       expect(loop.loop.batches.size).toBe(concurrency)

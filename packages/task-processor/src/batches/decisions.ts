@@ -54,8 +54,9 @@ export function checkDecisions(tasks: readonly HeldTask[], decisions: Decisions)
 
 /** Whether decisions are written by the statement that changes the rows of their tasks. */
 export function isSingleStatement(decisions: Decisions): boolean {
-  for (const { keepsMore } of decisions.values()) if (keepsMore) return false
-  return true
+  let isSingle = true
+  decisions.forEach(({ keepsMore }) => (isSingle &&= !keepsMore))
+  return isSingle
 }
 
 /**

@@ -99,7 +99,8 @@ export class SharedCompletions<Transaction> {
   async #completeAll(together: readonly Waiting[]): Promise<void> {
     const { discard, dispatcher, repository, topic } = this.#environment
     const all = new Map<HeldTask, TaskDecision>()
-    for (const { decisions } of together) for (const [task, decision] of decisions) all.set(task, decision)
+    // This makes no pair for each task.
+    for (const { decisions } of together) decisions.forEach((decision, task) => all.set(task, decision))
     const single = together.every((each) => each.single) && isSingleStatement(all) && !discard
     const shared = await dispatcher
       .once<Completion>((transaction) => repository.complete(transaction, topic, all, discard && { discard }), { single })

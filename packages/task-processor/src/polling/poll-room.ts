@@ -3,11 +3,8 @@ import { HeldAhead, mostAhead } from './held-ahead.ts'
 import { unlimited } from './limiter.ts'
 import type { PollSettings } from './poll-settings.ts'
 
-/** The most tasks of one poll for several small batches. A poll costs the database more than most of its rows. */
-const polledAtOnce = 100
-
 /** What a loop holds of its topic. */
-export interface Holding {
+interface Holding {
   /** Batches that are held. */
   readonly batches: { readonly size: number }
   /** Batches that were given up while their handlers run on. */
@@ -74,18 +71,14 @@ export class PollRoom<Transaction> {
   batchesAtOnce(): number {
     const { concurrency, limiter, mode, poll } = this.#options.settings
     const { batches, stuck } = this.#options.holding()
-    // A slot of the limiter, or a transaction, is for one batch.
+    // A slot of the limiter, or a transaction, is for one batch. Several batches come by one poll, as a poll costs more than most of its rows.
     if (limiter !== unlimited || mode === 'transactional') return 1
     const room = this.#ahead ? Math.floor(this.#ahead.room / poll.size) : concurrency - Math.max(batches.size, stuck.size)
-    return Math.max(1, Math.min(this.#step, room, Math.floor(this.#most / poll.size)))
+    return Math.max(1, Math.min(this.#step, room, Math.floor(mostAhead / poll.size)))
   }
 
   /** Notes that a poll was answered. */
   polled(found: number, asked: number): void {
-    this.#step = found === asked ? Math.min(this.#step * 2, this.#most) : 1
-  }
-
-  get #most(): number {
-    return this.#ahead ? mostAhead : polledAtOnce
+    this.#step = found === asked ? Math.min(this.#step * 2, mostAhead) : 1
   }
 }
