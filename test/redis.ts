@@ -13,11 +13,19 @@ export const withoutRedis: boolean = !hasRedis && !process.env['REQUIRE_REDIS']
 
 export interface RedisServer extends AsyncDisposable {
   readonly url: string
+  /** The path of its Unix socket. */
+  readonly socket: string
+  readonly pid: number
   readonly client: Redis
 }
 
-/** Starts a server of its own, on a free port of this machine, that writes nothing. @throws Error if there is no Redis */
-export async function startRedis(): Promise<RedisServer> {
+/**
+ * Starts a server of its own, on a free port of this machine, that writes nothing unless its options say so.
+ *
+ * @param more options, as of the program
+ * @throws Error if there is no Redis
+ */
+export async function startRedis(more: readonly string[] = []): Promise<RedisServer> {
   if (!hasRedis) throw new Error('There is no redis-server: apt-get install redis-server')
   const folder = mkdtempSync(join(tmpdir(), 'taskstream-redis-'))
   const socket = join(folder, 'redis.sock')
@@ -25,7 +33,7 @@ export async function startRedis(): Promise<RedisServer> {
   for (let attempt = 0; ; attempt++) {
     const port = 20_000 + Math.floor(Math.random() * 20_000)
     const options = ['--bind', '127.0.0.1', '--port', String(port), '--unixsocket', socket, '--save', '', '--appendonly', 'no']
-    const child = spawn('redis-server', [...options, '--dir', folder], { stdio: ['ignore', 'pipe', 'ignore'] })
+    const child = spawn('redis-server', [...options, ...more, '--dir', folder], { stdio: ['ignore', 'pipe', 'ignore'] })
     let said = ''
     const ready = new Promise<boolean>((resolve) => {
       child.stdout.on('data', (text: Buffer) => {
@@ -41,6 +49,8 @@ export async function startRedis(): Promise<RedisServer> {
     const client = new Redis({ port, host: '127.0.0.1', maxRetriesPerRequest: null })
     return {
       url: `redis://127.0.0.1:${port}`,
+      socket,
+      pid: child.pid!,
       client,
       [Symbol.asyncDispose]: async () => {
         client.disconnect()

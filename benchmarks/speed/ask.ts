@@ -25,9 +25,3 @@ export function startWorker(script: string, flags: readonly string[] = []): Work
     },
   }
 }
-
-/** Sends the script an order, and returns its one answer. */
-export async function ask<Answer>(script: string, order: object, flags: readonly string[] = []): Promise<Answer> {
-  await using worker = startWorker(script, flags)
-  return await worker.ask<Answer>(order)
-}

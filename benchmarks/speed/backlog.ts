@@ -6,7 +6,7 @@ import { openBoss } from './boss.ts'
 import { openDatabase, poolOf } from './database.ts'
 import type { Connection } from './database.ts'
 import { fillBoss, fillTaskstream } from './fill.ts'
-import { median } from './median.ts'
+import { median } from './statistics.ts'
 import { prepareTaskstream } from './pushes.ts'
 import type { Prepare, Scenario } from './scenario.ts'
 

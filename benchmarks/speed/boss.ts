@@ -1,13 +1,23 @@
-/** pg-boss with the fastest settings of its documentation, on the same backlog. */
+/** pg-boss as it is measured. Its upkeep is off, as it is not measured. */
 import { PgBoss } from 'pg-boss'
+import type { ConstructorOptions } from 'pg-boss'
+import { topic } from './backlog-task.ts'
 import type { Connection } from './database.ts'
+import { NamedClient } from './named-client.ts'
 
-/** https://timgit.github.io/pg-boss: fetch, complete and insert take batches. Maintenance is off, as it is not measured. */
+/**
+ * pg-boss hands its options to its pool of connections, and so the class of clients. Names make a single push three times as fast.
+ * They do nothing for fetches and completions of a thousand, whose statements are left as they are.
+ */
+export function bossOptions(connection: Connection, max: number, isNamed = true): ConstructorOptions {
+  return { ...connection, max, supervise: false, schedule: false, ...(isNamed && { Client: NamedClient }) } as ConstructorOptions
+}
+
+/** https://timgit.github.io/pg-boss: fetch, complete and insert take batches. */
 export async function openBoss(connection: Connection, max = 4): Promise<PgBoss> {
-  const boss = new PgBoss({ ...connection, max, supervise: false, schedule: false } as ConstructorParameters<typeof PgBoss>[0] &
-    object)
+  const boss = new PgBoss(bossOptions(connection, max))
   boss.on('error', () => {})
   await boss.start()
-  await boss.createQueue('mail')
+  await boss.createQueue(topic)
   return boss
 }

@@ -5,7 +5,8 @@ const colours: Readonly<Record<string, string>> = {
   taskstream: '#2f7de1',
   'pg-boss': '#c8792b',
   'graphile-worker': '#5f9a3c',
-  bullmq: '#b0508f',
+  'BullMQ, no AOF': '#b0508f',
+  'BullMQ, AOF': '#7d3a6c',
   limit: '#8b9199',
 }
 export const width = 760

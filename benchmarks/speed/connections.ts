@@ -2,8 +2,13 @@
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import { input, topic } from './backlog-task.ts'
 import { openBoss } from './boss.ts'
+import { rateOf } from './cost.ts'
+import type { Rate } from './cost.ts'
 import { poolOf } from './database.ts'
-import { concurrently, graphile, insertOne, plainTable, prepareTaskstream } from './pushes.ts'
+import type { Connection } from './database.ts'
+import { graphile } from './graphile.ts'
+import { peerPool } from './named-client.ts'
+import { concurrently, insertOne, plainTable, prepareTaskstream } from './pushes.ts'
 import type { Measures, Scale } from './scenario.ts'
 
 const payload = JSON.parse(input) as object
@@ -14,7 +19,7 @@ export function connections(count: number): Measures {
       const pool = poolOf(connection, count)
       const tasks = await prepareTaskstream(pool)
       const transactions = pgTransactions(pool)
-      const rate = await all(count, scale, (index) =>
+      const rate = await all(connection, count, scale, (index) =>
         transactions((transaction) => tasks.push(transaction, topic, { identifier: `customer ${index}`, input })),
       )
       await pool.end()
@@ -22,14 +27,14 @@ export function connections(count: number): Measures {
     },
     'pg-boss': async (connection, scale) => {
       const boss = await openBoss(connection, count)
-      const rate = await all(count, scale, () => boss.send(topic, payload))
+      const rate = await all(connection, count, scale, () => boss.send(topic, payload))
       await boss.stop({ graceful: false })
       return rate
     },
     'graphile-worker': async (connection, scale) => {
-      const pool = poolOf(connection, count)
+      const pool = peerPool(connection, count)
       const utils = await graphile(pool)
-      const rate = await all(count, scale, () => utils.addJob(topic, payload))
+      const rate = await all(connection, count, scale, () => utils.addJob(topic, payload))
       await utils.release()
       await pool.end()
       return rate
@@ -37,15 +42,20 @@ export function connections(count: number): Measures {
     limit: async (connection, scale) => {
       const pool = poolOf(connection, count)
       await plainTable(pool)
-      const rate = await all(count, scale, (index) => insertOne(pool, index))
+      const rate = await all(connection, count, scale, (index) => insertOne(pool, index))
       await pool.end()
       return rate
     },
   }
 }
 
-async function all(count: number, { singles }: Scale, push: (index: number) => Promise<unknown>): Promise<number> {
+async function all(
+  connection: Connection,
+  count: number,
+  { singles }: Scale,
+  push: (index: number) => Promise<unknown>,
+): Promise<Rate> {
   // The first pushes open the connections, so that opening them is not measured.
   await concurrently(count, count, push)
-  return concurrently(count, singles / 2, push)
+  return rateOf(connection, singles / 2, () => concurrently(count, singles / 2, push))
 }

@@ -7,8 +7,8 @@ pg.types.setTypeParser(20, Number)
 
 export type Connection = Pick<ClientConfig, 'host' | 'port' | 'user' | 'database'>
 
-export async function connect(connection: Connection): Promise<pg.Client> {
-  const client = new pg.Client(connection)
+export async function connect(connection: Connection, Client = pg.Client): Promise<pg.Client> {
+  const client = new Client(connection)
   // When a server is crashed on purpose, the next query reports it; this event must not end the process.
   client.on('error', () => {})
   await client.connect()

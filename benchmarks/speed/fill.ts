@@ -5,7 +5,8 @@ import { openBoss } from './boss.ts'
 import { copyRow } from './copies.ts'
 import { poolOf } from './database.ts'
 import type { Connection } from './database.ts'
-import { graphile, prepareTaskstream } from './pushes.ts'
+import { graphile } from './graphile.ts'
+import { prepareTaskstream } from './pushes.ts'
 
 /** Pushes one task as the product does, and copies its row. The copies are ready like tasks that were pushed and never polled. */
 export async function fillTaskstream(connection: Connection, count: number): Promise<void> {

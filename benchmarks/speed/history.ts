@@ -7,12 +7,14 @@ import { TaskDecision } from '@taskstream/task-api'
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import { input, topic } from './backlog-task.ts'
 import { openBoss } from './boss.ts'
+import { analyze } from './backlogs.ts'
 import { copyRow, tend } from './copies.ts'
 import { openDatabase, poolOf } from './database.ts'
 import type { Connection } from './database.ts'
+import type { DrainOrder } from './drain-order.ts'
 import { repository } from './product.ts'
 import type { Prepare, Scale, Scenario } from './scenario.ts'
-import { compare, race } from './workers.ts'
+import { compare, race } from './race.ts'
 
 const topics = 1000
 const topicOf = `case when n % 10 = 0 then '${topic}' else 'topic-' || n / 10 % ${topics} end`
@@ -26,8 +28,7 @@ interface Subject {
   /** Ends one task, and copies its row. */
   readonly finish: (connection: Connection, count: number) => Promise<void>
   readonly push: (connection: Connection, count: number) => Promise<void>
-  readonly worker: string
-  readonly order: (connection: Connection) => object
+  readonly subject: DrainOrder['subject']
   /** How many tasks a round drains. */
   readonly tasks: (scale: Scale) => number
 }
@@ -66,8 +67,7 @@ const taskstream: Subject = {
     }
     await pool.end()
   },
-  worker: 'product-worker.ts',
-  order: (connection) => ({ connection, size: 1000 }),
+  subject: 'taskstream',
   tasks: ({ beside }) => beside / 2,
 }
 
@@ -95,15 +95,14 @@ const pgBoss: Subject = {
       )
     await boss.stop({ graceful: false })
   },
-  worker: 'peer-worker.ts',
-  order: (connection) => ({ connection, peer: 'pg-boss' }),
+  subject: 'pg-boss',
   tasks: ({ drained }) => drained / 2,
 }
 
 /** graphile-worker is missing: it deletes a job that has ended. */
 export const historyGrowth: Scenario['subjects'] = { taskstream: growth(taskstream), 'pg-boss': growth(pgBoss) }
 
-function growth({ install, finish, push, worker, order, tasks }: Subject): Prepare {
+function growth({ install, finish, push, subject, tasks }: Subject): Prepare {
   return async ({ server, scale }) => {
     const empty = await openDatabase(server)
     const grown = await openDatabase(server)
@@ -112,14 +111,23 @@ function growth({ install, finish, push, worker, order, tasks }: Subject): Prepa
     // A system with such a history has also polled, so both tables are drained once before the measurement.
     for (const { connection } of [empty, grown]) {
       await push(connection, warmUp)
-      await race(worker, [order(connection)], warmUp)
+      await race([{ subject, connection }], warmUp)
       await tend(connection)
     }
     const count = tasks(scale)
     return {
       measure: async () => {
-        for (const { connection } of [empty, grown]) await push(connection, count)
-        return compare(worker, [order(grown.connection), order(empty.connection)], count)
+        for (const { connection } of [empty, grown]) {
+          await push(connection, count)
+          await analyze(connection)
+        }
+        return compare(
+          [
+            { subject, connection: grown.connection },
+            { subject, connection: empty.connection },
+          ],
+          count,
+        )
       },
       [Symbol.asyncDispose]: async () => {
         for (const database of [empty, grown]) await database[Symbol.asyncDispose]()

@@ -7,15 +7,13 @@ import type pg from 'pg'
 import { input, topic } from './backlog-task.ts'
 import { openDatabase, poolOf } from './database.ts'
 import type { Connection } from './database.ts'
-import { median } from './median.ts'
+import { median } from './statistics.ts'
 import { repository } from './product.ts'
 import type { Measures, Scale, Scenario } from './scenario.ts'
-import { race } from './workers.ts'
+import { race } from './race.ts'
 
 const condition = 'singular-by-identifier'
 const batch = 1000
-/** A worker ends after this silence. A poll that takes blocked tasks off the list may last half a second. */
-const silenceMs = 3_000
 
 export function identifiers(count: number, tasks: (scale: Scale) => number): Measures {
   return {
@@ -23,7 +21,7 @@ export function identifiers(count: number, tasks: (scale: Scale) => number): Mea
       const pool = poolOf(connection, 2)
       await pushAll(pool, tasks(scale), (index) => `customer ${index % count}`)
       await pool.end()
-      return race('product-worker.ts', [{ connection, size: 1000, silenceMs }], tasks(scale))
+      return race([{ subject: 'taskstream', connection }], tasks(scale))
     },
   }
 }

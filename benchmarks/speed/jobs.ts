@@ -1,11 +1,13 @@
 /** Typed jobs: each is pushed in the caller's transaction, and handled by itself. */
 import { defineJob, json, taskstream } from 'taskstream/pg'
 import { input } from './backlog-task.ts'
+import { analyze } from './backlogs.ts'
+import { rateOf } from './cost.ts'
+import type { Rate } from './cost.ts'
 import { connect, poolOf } from './database.ts'
 import type { Connection } from './database.ts'
 import { drain } from './drains.ts'
 import { pushSingle } from './pushes.ts'
-import { rateOf } from './scenario.ts'
 import type { Figures, Measures, Scale } from './scenario.ts'
 
 const mail = defineJob('mail', { input: json<{ to: string; subject: string; body: string }>() })
@@ -26,17 +28,17 @@ export const jobs: Measures = {
 /** The peers' handlers do nothing: with a write of their own they would not write it exactly once. */
 async function peer(name: string, connection: Connection, scale: Scale): Promise<Figures> {
   return {
-    'jobs-drain': (await drain(1)[name]!(connection, { ...scale, batched: scale.drained })) as number,
-    'jobs-push': (await pushSingle[name]!(connection, scale)) as number,
+    'jobs-drain': (await drain()[name]!(connection, { ...scale, batched: scale.drained })) as Rate,
+    'jobs-push': (await pushSingle[name]!(connection, scale)) as Rate,
   }
 }
 
-async function push(connection: Connection, count: number): Promise<number> {
+async function push(connection: Connection, count: number): Promise<Rate> {
   const pool = poolOf(connection, 2)
   await using stream = taskstream(pool, { listener: {} })
   await stream.prepare(mail)
   const client = await connect(connection)
-  const rate = await rateOf(count, async () => {
+  const rate = await rateOf(connection, count, async () => {
     for (let index = 0; index < count; index++) {
       await client.query('begin')
       await stream.push(client as never, mail, payload)
@@ -49,7 +51,7 @@ async function push(connection: Connection, count: number): Promise<number> {
   return rate
 }
 
-async function drainJobs(connection: Connection, schema: string, count: number, writes: boolean): Promise<number> {
+async function drainJobs(connection: Connection, schema: string, count: number, writes: boolean): Promise<Rate> {
   const pool = poolOf(connection, concurrency + 1)
   await pool.query('create table if not exists sent (subject text)')
   let completed = 0
@@ -78,7 +80,8 @@ async function drainJobs(connection: Connection, schema: string, count: number, 
         Array.from({ length: Math.min(1_000, count - from) }, () => [payload]),
       ),
     )
-  const rate = await rateOf(count, async () => {
+  await analyze(connection)
+  const rate = await rateOf(connection, count, async () => {
     await stream.start()
     await all.promise
   })

@@ -1,15 +1,17 @@
 /** An idle process with one subject, which pushes a task to itself for each measurement. */
 import { eachTask, TaskNode } from '@taskstream/task-processor'
 import { pgListener, pgTransactions } from '@taskstream/task-sql/pg'
-import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+import { Logger, run } from 'graphile-worker'
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
-import type { ConstructorOptions } from 'pg-boss'
 import { input, topic } from './backlog-task.ts'
+import { bossOptions } from './boss.ts'
 import { poolOf } from './database.ts'
 import type { Connection } from './database.ts'
 import { Bell, sample, warmUp } from './latency.ts'
 import type { Idle } from './latency.ts'
+import { graphile } from './graphile.ts'
+import { peerPool } from './named-client.ts'
 import { repository } from './product.ts'
 import { prepareTaskstream } from './pushes.ts'
 
@@ -47,17 +49,15 @@ const subjects = {
   // LISTEN and NOTIFY are graphile-worker's default.
   'graphile-worker': async (connection: Connection): Promise<Idle> => {
     const logger = new Logger(() => () => {})
-    const utils = await makeWorkerUtils({ pgPool: poolOf(connection, 1), logger })
-    await utils.migrate()
+    const utils = await graphile(peerPool(connection, 1))
     const bell = new Bell()
-    await run({ pgPool: poolOf(connection, 4), logger, noHandleSignals: true, taskList: { [topic]: bell.ring } })
+    await run({ pgPool: peerPool(connection, 4), logger, noHandleSignals: true, taskList: { [topic]: bell.ring } })
     return { bell, push: () => utils.addJob(topic, payload) }
   },
 }
 
 async function openNotified(connection: Connection): Promise<PgBoss> {
-  const options = { ...connection, max: 4, supervise: false, schedule: false, useListenNotify: true } as ConstructorOptions
-  const boss = new PgBoss(options)
+  const boss = new PgBoss({ ...bossOptions(connection, 4), useListenNotify: true })
   boss.on('error', () => {})
   await boss.start()
   await boss.createQueue(topic, { notify: true })

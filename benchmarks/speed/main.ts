@@ -1,132 +1,120 @@
 /**
- * `npm run bench -- [--quick] [--only NAME]… [--sync-off] [--json] [--list] [--chart FOLDER] [--redis URL]` measures taskstream
- * beside pg-boss, graphile-worker and the server's limit. They take turns in every round on one PostgreSQL; there are also
- * figures for a SQLite file. Only ratios within one run are comparable. Progress goes to standard error.
+ * `npm run bench -- [--quick | --size NAME] [--minutes N] [--only NAME]… [--sync-off] [--json] [--list] [--chart FOLDER]` measures taskstream beside pg-boss,
+ * graphile-worker, BullMQ and the server's limit. They take turns in every round. A scenario has rounds until its ratio is steady, or
+ * its part of the time is over. Only ratios within one run are comparable. Progress goes to standard error.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import Table from 'cli-table3'
-import { startPostgres } from '../../test/databases/postgres-server.ts'
 import type { PostgresServer } from '../../test/databases/postgres-server.ts'
-import { withBullMq } from './bullmq.ts'
-import { chart, figure } from './chart.ts'
+import { absentPeers } from './absent.ts'
+import { chart } from './chart.ts'
 import { curveChart } from './curve-chart.ts'
-import { connect } from './database.ts'
 import { measure } from './measure.ts'
+import { startServer } from './postgres.ts'
+import { absentBecause, RedisServers } from './redis-servers.ts'
+import { notesOn, tableOf } from './report.ts'
 import type { Row } from './rows.ts'
-import type { Scale, Scenario } from './scenario.ts'
+import { minutesOf, scales } from './scales.ts'
+import type { Size } from './scales.ts'
+import type { Scenario } from './scenario.ts'
 import { groups } from './scenarios.ts'
+import { nextShareMs } from './stopping.ts'
+import { about, isRedis } from './subjects.ts'
 
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    size: { type: 'string' },
+    minutes: { type: 'string' },
     only: { type: 'string', multiple: true, default: [] },
     'sync-off': { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     chart: { type: 'string' },
-    redis: { type: 'string' },
     list: { type: 'boolean', default: false },
   },
 })
-const scenarios = Object.values(groups).flat()
-const names = scenarios.map(({ name }) => name)
+const names = Object.values(groups)
+  .flat()
+  .map(({ name }) => name)
 const unknown = values.only.filter((name) => !names.includes(name))
-if (unknown.length > 0) {
-  process.stderr.write(`There is no scenario ${unknown.join(', ')}. --only takes: ${names.join(', ')}\n`)
-  process.exit(2)
-}
+if (unknown.length > 0) refuse(`There is no scenario ${unknown.join(', ')}. --only takes: ${names.join(', ')}`)
+const size = (values.size ?? (values.quick ? 'quick' : 'full')) as Size
+if (!(size in scales)) refuse(`There is no size ${size}. --size takes: ${Object.keys(scales).join(', ')}`)
+const minutes = Number(values.minutes ?? minutesOf[size])
+if (!(minutes > 0)) refuse('--minutes takes a number above 0')
 if (values.list) {
   console.log(names.join('\n'))
   process.exit()
 }
 
-const full: Scale = {
-  singles: 20_000,
-  batched: 200_000,
-  drained: 100_000,
-  beside: 200_000,
-  samples: 1_000,
-  history: 10_000_000,
-  backlog: 10_000_000,
-  watched: 10_000_000,
-  blocked: 500_000,
-  serial: 3_000,
-  manyIdentifiers: 200_000,
-  payloadBytes: 200_000_000,
-}
-const quick: Scale = {
-  singles: 3_000,
-  batched: 50_000,
-  drained: 20_000,
-  beside: 100_000,
-  samples: 100,
-  history: 1_000_000,
-  backlog: 1_000_000,
-  watched: 100_000,
-  blocked: 50_000,
-  serial: 300,
-  manyIdentifiers: 100_000,
-  payloadBytes: 25_000_000,
-}
-
-/** 1 GiB in pages of 8 KiB. */
-const bufferPages = 131_072
-
-await using started = new AsyncDisposableStack()
+const started = performance.now()
+const limitMs = minutes * 60_000
+const say = (line: string): void =>
+  void process.stderr.write(`[${clock(performance.now() - started)} of ${clock(limitMs)}] ${line}\n`)
+await using opened = new AsyncDisposableStack()
+const redis = opened.use(new RedisServers())
 let running: PostgresServer | undefined
-const rows: Row[] = []
-if (values.chart) mkdirSync(values.chart, { recursive: true })
-const measurable = values.redis ? await withBullMq(groups, values.redis) : groups
-for (const [group, members] of Object.entries(measurable)) {
-  const measured: Row[] = []
-  const chosen = members.filter(({ name }) => values.only.length === 0 || values.only.includes(name))
-  const besides = (scenario: Scenario): readonly Scenario[] => chosen.filter(({ beside }) => beside === scenario.name)
-  for (const scenario of chosen.filter((each) => !chosen.some((other) => besides(other).includes(each))))
-    measured.push(...(await measure([scenario, ...besides(scenario)], server, values.quick ? quick : full)))
-  rows.push(...measured)
-  if (values.chart && measured.length > 0)
-    writeFileSync(join(values.chart, `${group}.svg`), (group === 'curves' ? curveChart : chart)(group, measured))
+const around = {
+  server: async () => (running ??= opened.use(await startServer(values['sync-off']))).connection,
+  redis: redis.get,
+  scale: scales[size],
+  takesPart: absentBecause() ? (subject: string) => !isRedis(subject) : () => true,
+  say,
 }
 
+const isChosen = ({ name, isLong }: Scenario): boolean =>
+  values.only.length > 0 ? values.only.includes(name) : size !== 'quick' || isLong !== true
+/** Scenarios that are compared take turns, and so make one turn of the run. */
+const turns = Object.entries(groups).flatMap(([group, members]) => {
+  const chosen = members.filter(isChosen)
+  const besides = (scenario: Scenario): Scenario[] => chosen.filter(({ beside }) => beside === scenario.name)
+  return chosen
+    .filter((each) => !chosen.some((other) => besides(other).includes(each)))
+    .map((scenario) => ({ group, scenarios: [scenario, ...besides(scenario)] }))
+})
+const weights = turns.map(({ scenarios }) => scenarios.reduce((sum, { weight = 1 }) => sum + weight, 0))
+
+const measured = new Map<string, Row[]>()
+const leftOut = absentPeers()
+const long = Object.values(groups)
+  .flat()
+  .filter((scenario) => values.only.length === 0 && !isChosen(scenario))
+if (long.length > 0) leftOut.push(`${long.map(({ name }) => name).join(', ')}, since the run is quick`)
+for (const [index, { group, scenarios }] of turns.entries()) {
+  const remainingMs = limitMs - (performance.now() - started)
+  const what = scenarios.map(({ name }) => name).join(' and ')
+  if (remainingMs <= 0) {
+    leftOut.push(`${what}, since the ${minutes} minutes were over`)
+    continue
+  }
+  const shareMs = nextShareMs(weights.slice(index), remainingMs)
+  say(`${what} begins, ${index + 1} of ${turns.length}, with ${clock(shareMs)}`)
+  measured.set(group, [...(measured.get(group) ?? []), ...(await measure(scenarios, shareMs, around))])
+}
+
+const rows = [...measured.values()].flat()
+if (values.chart) {
+  mkdirSync(values.chart, { recursive: true })
+  for (const [group, members] of measured)
+    writeFileSync(join(values.chart, `${group}.svg`), (group === 'curves' ? curveChart : chart)(group, members))
+}
 if (values.json) {
   const machine = { cpus: cpus().length, model: cpus()[0]?.model, node: process.versions.node, syncOff: values['sync-off'] }
-  console.log(JSON.stringify({ machine, rows }))
+  const seconds = (performance.now() - started) / 1000
+  console.log(JSON.stringify({ machine, size, minutes, seconds, subjects: about, leftOut, rows }))
 } else {
-  const head = ['scenario', 'engine', 'subject', 'median', 'unit', 'x best peer', 'x limit']
-  const table = new Table({ head, style: { head: [], border: [] } })
-  for (const { scenario, engine, subject, median, unit, ratioToBestPeer, ratioToLimit } of rows) {
-    const ratios = [ratioToBestPeer, ratioToLimit].map((ratio) => ratio?.toFixed(2) ?? '')
-    table.push([scenario, engine, subject, figure(median), unit, ...ratios])
-  }
-  console.log(table.toString())
+  console.log(tableOf(rows))
+  console.log(notesOn(rows, leftOut))
 }
 
-/** Starts one server for the whole run when it is first needed. */
-async function server(): Promise<PostgresServer['connection']> {
-  if (running) return running.connection
-  running = started.use(
-    await startPostgres({
-      durable: true,
-      settings: {
-        shared_buffers: `${bufferPages * 8}kB`,
-        max_wal_size: '8GB',
-        ...(values['sync-off'] ? { synchronous_commit: 'off' } : {}),
-      },
-    }),
-  )
-  await touchBuffers(running.connection)
-  return running.connection
+function clock(ms: number): string {
+  const seconds = Math.round(ms / 1000)
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 
-/** Touches every buffer once, as a server that has run for a while has done. Before that a buffer has no memory from the system. */
-async function touchBuffers(connection: PostgresServer['connection']): Promise<void> {
-  const client = await connect(connection)
-  await client.query('create unlogged table touched (page text)')
-  await client.query('alter table touched alter column page set storage plain')
-  await client.query(`insert into touched select repeat('x', 8000) from generate_series(1, $1::int)`, [bufferPages])
-  await client.query('drop table touched')
-  await client.query('checkpoint')
-  await client.end()
+function refuse(text: string): never {
+  process.stderr.write(`${text}\n`)
+  process.exit(2)
 }

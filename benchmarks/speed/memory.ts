@@ -1,8 +1,6 @@
 /** The most memory, in MiB, of a process that drains a long backlog. */
-import { ask } from './ask.ts'
-import type { Connection } from './database.ts'
 import { fillBoss, fillGraphile, fillTaskstream } from './fill.ts'
-import type { MemoryOrder, MemoryReport } from './memory-worker.ts'
+import { mostMemory } from './race.ts'
 import type { Measures } from './scenario.ts'
 
 /** The most tasks for peers. Ten million would take them most of an hour, and their memory no longer grows by then. */
@@ -21,28 +19,21 @@ function measures(flags: readonly string[]) {
   return {
     taskstream: async (connection, { watched }) => {
       await fillTaskstream(connection, watched)
-      return watch(connection, 'taskstream', watched, flags)
+      return mebibytes(await mostMemory({ subject: 'taskstream', connection }, watched, flags))
     },
     'pg-boss': async (connection, { watched }) => {
       const count = Math.min(watched, enough)
       await fillBoss(connection, count)
-      return watch(connection, 'pg-boss', count, flags)
+      return mebibytes(await mostMemory({ subject: 'pg-boss', connection }, count, flags))
     },
     'graphile-worker': async (connection, { watched }) => {
       const count = Math.min(watched, enough)
       await fillGraphile(connection, count)
-      return watch(connection, 'graphile-worker', count, flags)
+      return mebibytes(await mostMemory({ subject: 'graphile-worker', connection }, count, flags))
     },
   } satisfies Measures
 }
 
-async function watch(
-  connection: Connection,
-  subject: MemoryOrder['subject'],
-  expected: number,
-  flags: readonly string[],
-): Promise<number> {
-  const order: MemoryOrder = { connection, subject, expected }
-  const { bytes } = await ask<MemoryReport>('memory-worker.ts', order, flags)
+function mebibytes(bytes: number): number {
   return bytes / 2 ** 20
 }

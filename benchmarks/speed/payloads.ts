@@ -8,9 +8,13 @@ import { topic } from './backlog-task.ts'
 import { openBoss } from './boss.ts'
 import { connect, poolOf } from './database.ts'
 import type { Connection } from './database.ts'
-import { graphile, plainTable, prepareTaskstream } from './pushes.ts'
+import { analyze } from './backlogs.ts'
+import { addCosts, Rate, rateOf } from './cost.ts'
+import { graphile } from './graphile.ts'
+import { peerPool } from './named-client.ts'
+import { plainTable, prepareTaskstream } from './pushes.ts'
+import { race } from './race.ts'
 import type { Measures, Scale } from './scenario.ts'
-import { race } from './workers.ts'
 
 /** @param batch tasks in a push; a push has ten megabytes at most */
 export function payloads(bytes: number, batch: number): Measures {
@@ -22,12 +26,19 @@ export function payloads(bytes: number, batch: number): Measures {
   const order = { size: Math.min(1000, batch * 10) }
 
   /** Measures push and drain together, because a payload that is pushed fast may be slow to read. */
-  async function rate(scale: Scale, push: () => Promise<unknown>, drain: (count: number) => Promise<number>): Promise<number> {
+  async function rate(
+    connection: Connection,
+    scale: Scale,
+    push: () => Promise<unknown>,
+    drain: (count: number) => Promise<Rate>,
+  ): Promise<Rate> {
     const count = countOf(scale)
-    const started = performance.now()
-    for (let from = 0; from < count; from += batch) await push()
-    const pushed = (performance.now() - started) / 1000
-    return count / (pushed + count / (await drain(count)))
+    const pushed = await rateOf(connection, count, async () => {
+      for (let from = 0; from < count; from += batch) await push()
+    })
+    await analyze(connection)
+    const drained = await drain(count)
+    return new Rate(1 / (1 / pushed.perSecond + 1 / drained.perSecond), addCosts(pushed.cost, drained.cost))
   }
 
   return {
@@ -37,9 +48,10 @@ export function payloads(bytes: number, batch: number): Measures {
       const transactions = pgTransactions(pool)
       const creations = Array.from({ length: batch }, (_, index) => ({ identifier: `customer ${index}`, input }))
       const figure = await rate(
+        connection,
         scale,
         () => transactions((transaction) => tasks.push(transaction, topic, creations)),
-        (count) => race('product-worker.ts', [{ connection, ...order }], count),
+        (count) => race([{ subject: 'taskstream', connection, ...order }], count),
       )
       await pool.end()
       return figure
@@ -48,21 +60,23 @@ export function payloads(bytes: number, batch: number): Measures {
       const boss = await openBoss(connection)
       const jobs = Array.from({ length: batch }, () => ({ data: payload }))
       const figure = await rate(
+        connection,
         scale,
         () => boss.insert(topic, jobs),
-        (count) => race('peer-worker.ts', [{ connection, peer: 'pg-boss' }], count),
+        (count) => race([{ subject: 'pg-boss', connection, ...order }], count),
       )
       await boss.stop({ graceful: false })
       return figure
     },
     'graphile-worker': async (connection, scale) => {
-      const pool = poolOf(connection, 2)
+      const pool = peerPool(connection, 2)
       const utils = await graphile(pool)
       const jobs = Array.from({ length: batch }, () => ({ identifier: topic, payload }))
       const figure = await rate(
+        connection,
         scale,
         () => utils.addJobs(jobs),
-        (count) => race('peer-worker.ts', [{ connection, peer: 'graphile-worker' }], count),
+        (count) => race([{ subject: 'graphile-worker', connection }], count),
       )
       await utils.release()
       await pool.end()
@@ -77,6 +91,7 @@ export function payloads(bytes: number, batch: number): Measures {
         Array.from({ length: batch }, () => input),
       ]
       const figure = await rate(
+        connection,
         scale,
         () => client.query('insert into plain (identifier, input) select * from unnest($1::text[], $2::text[])', values),
         (count) => drainPlain(connection, count, order.size),
@@ -87,16 +102,13 @@ export function payloads(bytes: number, batch: number): Measures {
   }
 }
 
-async function drainPlain(connection: Connection, count: number, size: number): Promise<number> {
+async function drainPlain(connection: Connection, count: number, size: number): Promise<Rate> {
   const client = await connect(connection)
   await client.query('vacuum analyze plain')
-  const started = performance.now()
-  for (let from = 0; from < count; from += size)
-    await client.query('update plain set state = 6 where sequence > $1 and sequence <= $2 returning sequence, input', [
-      from,
-      from + size,
-    ])
-  const rate = (count / (performance.now() - started)) * 1000
+  const text = 'update plain set state = 6 where sequence > $1 and sequence <= $2 returning sequence, input'
+  const rate = await rateOf(connection, count, async () => {
+    for (let from = 0; from < count; from += size) await client.query({ name: 'complete', text, values: [from, from + size] })
+  })
   await client.end()
   return rate
 }

@@ -1,14 +1,16 @@
 /** Pushes: one task in the caller's transaction, ten producers without a transaction, and a thousand tasks at a time. */
 import { Submitter } from '@taskstream/task-processor'
 import { pgTransactions } from '@taskstream/task-sql/pg'
-import { Logger, makeWorkerUtils } from 'graphile-worker'
-import type { WorkerUtils } from 'graphile-worker'
 import type pg from 'pg'
 import { input, topic } from './backlog-task.ts'
 import { openBoss } from './boss.ts'
+import { rateOf } from './cost.ts'
+import type { Rate } from './cost.ts'
 import { connect, poolOf } from './database.ts'
+import type { Connection } from './database.ts'
+import { graphile } from './graphile.ts'
+import { NamedClient, peerPool } from './named-client.ts'
 import { repository } from './product.ts'
-import { rateOf } from './scenario.ts'
 import type { Measures } from './scenario.ts'
 
 const payload = JSON.parse(input) as object
@@ -21,15 +23,12 @@ export async function prepareTaskstream(pool: pg.Pool): Promise<ReturnType<typeo
   return tasks
 }
 
-export async function graphile(pgPool: pg.Pool): Promise<WorkerUtils> {
-  const utils = await makeWorkerUtils({ pgPool, logger: new Logger(() => () => {}) })
-  await utils.migrate()
-  return utils
-}
-
 /** Pushes one task after another, each in a transaction that the caller begins and commits. */
-async function inTransactions(client: pg.ClientBase, count: number, push: (index: number) => Promise<unknown>): Promise<number> {
-  return rateOf(count, async () => {
+async function inTransactions(
+  { client, connection, count }: { client: pg.ClientBase; connection: Connection; count: number },
+  push: (index: number) => Promise<unknown>,
+): Promise<Rate> {
+  return rateOf(connection, count, async () => {
     for (let index = 0; index < count; index++) {
       await client.query('begin')
       await push(index)
@@ -43,7 +42,7 @@ export const pushSingle: Measures = {
     const pool = poolOf(connection, 2)
     const tasks = await prepareTaskstream(pool)
     const client = await connect(connection)
-    const rate = await inTransactions(client, scale.singles, (index) =>
+    const rate = await inTransactions({ client, connection, count: scale.singles }, (index) =>
       tasks.push(client, topic, { identifier: `customer ${index}`, input }),
     )
     await Promise.all([client.end(), pool.end()])
@@ -51,20 +50,20 @@ export const pushSingle: Measures = {
   },
   'pg-boss': async (connection, scale) => {
     const boss = await openBoss(connection)
-    const client = await connect(connection)
+    const client = await connect(connection, NamedClient)
     // https://timgit.github.io/pg-boss: every call accepts the caller's own connection.
     const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) }
-    const rate = await inTransactions(client, scale.singles, () => boss.send(topic, payload, { db }))
+    const rate = await inTransactions({ client, connection, count: scale.singles }, () => boss.send(topic, payload, { db }))
     await client.end()
     await boss.stop({ graceful: false })
     return rate
   },
   'graphile-worker': async (connection, scale) => {
-    const pool = poolOf(connection, 2)
+    const pool = peerPool(connection, 2)
     const utils = await graphile(pool)
-    const client = await connect(connection)
+    const client = await connect(connection, NamedClient)
     // https://worker.graphile.org/docs/sql-add-job
-    const rate = await inTransactions(client, scale.singles, () =>
+    const rate = await inTransactions({ client, connection, count: scale.singles }, () =>
       client.query('select graphile_worker.add_job($1, $2::json)', [topic, input]),
     )
     await client.end()
@@ -75,7 +74,7 @@ export const pushSingle: Measures = {
   limit: async (connection, scale) => {
     const client = await connect(connection)
     await plainTable(client)
-    const rate = await inTransactions(client, scale.singles, (index) => insertOne(client, index))
+    const rate = await inTransactions({ client, connection, count: scale.singles }, (index) => insertOne(client, index))
     await client.end()
     return rate
   },
@@ -84,14 +83,16 @@ export const pushSingle: Measures = {
 export const producers = 10
 
 /** Keeps so many pushes under way: each producer waits for its push before it begins the next. */
-export async function concurrently(producers: number, count: number, push: (index: number) => Promise<unknown>): Promise<number> {
-  return rateOf(count, async () => {
-    let index = 0
-    const produce = async (): Promise<void> => {
-      while (index < count) await push(index++)
-    }
-    await Promise.all(Array.from({ length: producers }, produce))
-  })
+export async function concurrently(producers: number, count: number, push: (index: number) => Promise<unknown>): Promise<void> {
+  let index = 0
+  const produce = async (): Promise<void> => {
+    while (index < count) await push(index++)
+  }
+  await Promise.all(Array.from({ length: producers }, produce))
+}
+
+function byTen(connection: Connection, count: number, push: (index: number) => Promise<unknown>): Promise<Rate> {
+  return rateOf(connection, count, () => concurrently(producers, count, push))
 }
 
 export const pushTen: Measures = {
@@ -99,7 +100,7 @@ export const pushTen: Measures = {
     const pool = poolOf(connection, producers)
     const tasks = await prepareTaskstream(pool)
     const submitter = new Submitter({ repository: tasks, transactions: pgTransactions(pool) })
-    const rate = await concurrently(producers, scale.singles, (index) =>
+    const rate = await byTen(connection, scale.singles, (index) =>
       submitter.submit(topic, { identifier: `customer ${index}`, input }),
     )
     await pool.end()
@@ -107,14 +108,14 @@ export const pushTen: Measures = {
   },
   'pg-boss': async (connection, scale) => {
     const boss = await openBoss(connection, producers)
-    const rate = await concurrently(producers, scale.singles, () => boss.send(topic, payload))
+    const rate = await byTen(connection, scale.singles, () => boss.send(topic, payload))
     await boss.stop({ graceful: false })
     return rate
   },
   'graphile-worker': async (connection, scale) => {
-    const pool = poolOf(connection, producers)
+    const pool = peerPool(connection, producers)
     const utils = await graphile(pool)
-    const rate = await concurrently(producers, scale.singles, () => utils.addJob(topic, payload))
+    const rate = await byTen(connection, scale.singles, () => utils.addJob(topic, payload))
     await utils.release()
     await pool.end()
     return rate
@@ -122,7 +123,7 @@ export const pushTen: Measures = {
   limit: async (connection, scale) => {
     const pool = poolOf(connection, producers)
     await plainTable(pool)
-    const rate = await concurrently(producers, scale.singles, (index) => insertOne(pool, index))
+    const rate = await byTen(connection, scale.singles, (index) => insertOne(pool, index))
     await pool.end()
     return rate
   },
@@ -130,8 +131,8 @@ export const pushTen: Measures = {
 
 const batch = 1000
 
-export async function inBatches(count: number, push: (from: number) => Promise<unknown>): Promise<number> {
-  return rateOf(count, async () => {
+async function inBatches(connection: Connection, count: number, push: (from: number) => Promise<unknown>): Promise<Rate> {
+  return rateOf(connection, count, async () => {
     for (let from = 0; from < count; from += batch) await push(from)
   })
 }
@@ -149,14 +150,13 @@ export const pushBatches: Measures = Object.fromEntries(
   ]),
 )
 
-/** Pushes the backlogs of the drains too. */
-export const pushBatch: Measures = {
+const pushBatch: Measures = {
   taskstream: async (connection, scale) => {
     const pool = poolOf(connection, 2)
     const tasks = await prepareTaskstream(pool)
     // Pushes without a transaction of the caller's own, as the peers do.
     await using submitter = new Submitter({ repository: tasks, transactions: pgTransactions(pool) })
-    const rate = await inBatches(scale.batched, (from) =>
+    const rate = await inBatches(connection, scale.batched, (from) =>
       submitter.submit(
         topic,
         Array.from({ length: batch }, (_, index) => ({ identifier: `customer ${from + index}`, input })),
@@ -167,7 +167,7 @@ export const pushBatch: Measures = {
   },
   'pg-boss': async (connection, scale) => {
     const boss = await openBoss(connection)
-    const rate = await inBatches(scale.batched, () =>
+    const rate = await inBatches(connection, scale.batched, () =>
       boss.insert(
         topic,
         Array.from({ length: batch }, () => ({ data: payload })),
@@ -177,9 +177,9 @@ export const pushBatch: Measures = {
     return rate
   },
   'graphile-worker': async (connection, scale) => {
-    const pool = poolOf(connection, 2)
+    const pool = peerPool(connection, 2)
     const utils = await graphile(pool)
-    const rate = await inBatches(scale.batched, () =>
+    const rate = await inBatches(connection, scale.batched, () =>
       utils.addJobs(Array.from({ length: batch }, () => ({ identifier: topic, payload }))),
     )
     await utils.release()
@@ -189,12 +189,7 @@ export const pushBatch: Measures = {
   limit: async (connection, scale) => {
     const client = await connect(connection)
     await plainTable(client)
-    const rate = await inBatches(scale.batched, (from) =>
-      client.query('insert into plain (identifier, input) select * from unnest($1::text[], $2::text[]) returning sequence', [
-        Array.from({ length: batch }, (_, index) => `customer ${from + index}`),
-        Array.from({ length: batch }, () => input),
-      ]),
-    )
+    const rate = await rateOf(connection, scale.batched, () => insertBatches(client, scale.batched))
     await client.end()
     return rate
   },
@@ -202,6 +197,17 @@ export const pushBatch: Measures = {
 
 export async function plainTable(client: pg.ClientBase | pg.Pool): Promise<void> {
   await client.query('create table plain (sequence bigserial primary key, identifier text not null, input text)')
+}
+
+export async function insertBatches(client: pg.ClientBase, count: number): Promise<void> {
+  const text = 'insert into plain (identifier, input) select * from unnest($1::text[], $2::text[]) returning sequence'
+  for (let from = 0; from < count; from += batch) {
+    const values = [
+      Array.from({ length: batch }, (_, index) => `customer ${from + index}`),
+      Array.from({ length: batch }, () => input),
+    ]
+    await client.query({ name: 'many', text, values })
+  }
 }
 
 export function insertOne(client: pg.ClientBase | pg.Pool, index: number): Promise<unknown> {

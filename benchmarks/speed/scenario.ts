@@ -1,46 +1,28 @@
 /** The parts of a scenario, and the sizes that a run gives it. */
+import type { RedisServer } from '../../test/redis.ts'
+import type { Rate } from './cost.ts'
 import { withDatabase } from './database.ts'
 import type { Connection } from './database.ts'
+import type { Scale } from './scales.ts'
 
-export interface Scale {
-  /** Tasks that are pushed one by one. */
-  readonly singles: number
-  /** Tasks that are pushed in batches, and drained. */
-  readonly batched: number
-  /** Tasks of a drain that is measured beside others of the same round. */
-  readonly drained: number
-  /** Tasks that taskstream drains while a snapshot is held, and while none is. Its peers drain `drained` tasks. */
-  readonly beside: number
-  /** Pushes in a round whose latency is measured. */
-  readonly samples: number
-  /** Ended rows in the table before a drain begins. */
-  readonly history: number
-  /** Ready rows while a few tasks are polled. */
-  readonly backlog: number
-  /** Ready rows for a process whose memory is measured. */
-  readonly watched: number
-  /** Tasks that wait for one task of their identifier. */
-  readonly blocked: number
-  /** Tasks that all have one identifier. */
-  readonly serial: number
-  /** Tasks with a hundred thousand identifiers. */
-  readonly manyIdentifiers: number
-  /** Bytes of all payloads of one measurement. */
-  readonly payloadBytes: number
-}
+export type { Scale } from './scales.ts'
+
+type Figure = number | Rate
 
 /** One figure of the scenario, or several by the names of their rows. */
-export type Figures = number | Readonly<Record<string, number>>
+export type Figures = Figure | Readonly<Record<string, Figure>>
 
 /** A subject that is set up once and measured in every round. */
 export interface Bench extends AsyncDisposable {
   measure(): Promise<Figures>
 }
 
-interface Setting {
+export interface Setting {
   /** The server. Reading it throws if the scenario's engine is not PostgreSQL. */
   readonly server: Connection
   readonly scale: Scale
+  /** A Redis with an append-only file that is flushed each second, or without one. It is started when it is first asked for. */
+  redis(isLogged: boolean): Promise<RedisServer>
 }
 
 export type Prepare = (setting: Setting) => Promise<Bench>
@@ -50,9 +32,13 @@ export interface Scenario {
   readonly unit: string
   /** Whether the higher or the lower figure is better. */
   readonly better: 'higher' | 'lower'
-  readonly engine: 'PostgreSQL 18' | 'SQLite'
-  /** Default 3. */
-  readonly rounds?: number
+  readonly engine: 'PostgreSQL 18' | 'SQLite' | 'MariaDB'
+  /** The scenario is measured once: it takes long, or a second round would find nothing. */
+  readonly once?: boolean
+  /** The part of the run's time that it may take, relative to others. Default 1. */
+  readonly weight?: number
+  /** A quick run leaves it out. */
+  readonly isLong?: boolean
   /** A scenario of the same group with which this one takes turns, because the two are compared. */
   readonly beside?: string
   /** The subjects by name: taskstream, its peers, and the limit of the server. */
@@ -78,11 +64,4 @@ export function fresh(measures: Measures): Scenario['subjects'] {
       }),
   ])
   return Object.fromEntries(subjects)
-}
-
-/** Returns how many were done in a second. */
-export async function rateOf(count: number, work: () => Promise<unknown>): Promise<number> {
-  const started = performance.now()
-  await work()
-  return (count / (performance.now() - started)) * 1000
 }

@@ -2,47 +2,33 @@
  * A drain while another session holds an older snapshot, relative to a drain without one: the snapshot keeps rows from being
  * cleaned up. Both run at the same time, in a process and a database each, because a snapshot affects only its own database.
  */
+import { pushBacklog } from './backlogs.ts'
+import type { BacklogSubject } from './backlogs.ts'
 import { connect, withDatabase } from './database.ts'
 import type { Connection } from './database.ts'
-import { pushBatch } from './pushes.ts'
+import type { DrainOrder } from './drain-order.ts'
+import { compare } from './race.ts'
 import type { Prepare, Scale, Scenario } from './scenario.ts'
-import { compare } from './workers.ts'
 
-interface Subject {
-  readonly worker: string
-  readonly order: (connection: Connection) => object
-  readonly tasks: (scale: Scale) => number
-}
-
-const peer = (name: string): Subject => ({
-  worker: 'peer-worker.ts',
-  order: (connection) => ({ connection, peer: name }),
-  tasks: ({ drained }) => drained / 2,
-})
-
-const subjects: Readonly<Record<string, Subject>> = {
-  taskstream: {
-    worker: 'product-worker.ts',
-    order: (connection) => ({ connection, size: 1000 }),
-    tasks: ({ beside }) => beside,
-  },
-  'pg-boss': peer('pg-boss'),
-  'graphile-worker': peer('graphile-worker'),
+/** How many tasks each subject drains. */
+const subjects: Readonly<Record<BacklogSubject, (scale: Scale) => number>> = {
+  taskstream: ({ beside }) => beside,
+  'pg-boss': ({ drained }) => drained / 2,
+  'graphile-worker': ({ drained }) => drained / 2,
 }
 
 export const heldSnapshot: Scenario['subjects'] = Object.fromEntries(
-  Object.entries(subjects).map(([name, { worker, order, tasks }]): [string, Prepare] => [
-    name,
+  (Object.keys(subjects) as BacklogSubject[]).map((subject): [string, Prepare] => [
+    subject,
     ({ server, scale }) => {
-      const count = tasks(scale)
-      const push = (connection: Connection): Promise<unknown> => pushBatch[name]!(connection, { ...scale, batched: count })
+      const count = subjects[subject](scale)
       return Promise.resolve({
         measure: () =>
           withDatabase(server, (free) =>
             withDatabase(server, async (held) => {
-              await push(free)
-              await push(held)
-              return withSnapshot(held, () => compare(worker, [order(held), order(free)], count))
+              for (const connection of [free, held]) await pushBacklog(subject, connection, { count })
+              const orders = [held, free].map((connection) => ({ subject, connection })) as [DrainOrder, DrainOrder]
+              return withSnapshot(held, () => compare(orders, count))
             }),
           ),
         [Symbol.asyncDispose]: () => Promise.resolve(),

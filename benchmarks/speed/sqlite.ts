@@ -8,7 +8,8 @@ import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import type { BetterSqlite3Connection } from '@taskstream/task-sql/better-sqlite3'
 import { input, topic } from './backlog-task.ts'
-import { rateOf } from './scenario.ts'
+import { rateOf } from './cost.ts'
+import type { Rate } from './cost.ts'
 import type { Prepare, Scenario } from './scenario.ts'
 
 const batch = 1000
@@ -16,7 +17,7 @@ const batch = 1000
 type Repository = SqlTaskRepository<BetterSqlite3Connection, 'sync'>
 
 /** Each measurement has a file of its own. */
-function onFile(measure: (database: BetterSqlite3Connection, count: number) => Promise<number>): Prepare {
+function onFile(measure: (database: BetterSqlite3Connection, count: number) => Promise<Rate>): Prepare {
   return ({ scale }) =>
     Promise.resolve({
       measure: async () => {
@@ -36,11 +37,11 @@ function onFile(measure: (database: BetterSqlite3Connection, count: number) => P
 export const sqlitePush: Scenario['subjects'] = {
   taskstream: onFile(async (database, count) => {
     const tasks = await prepare(database)
-    return rateOf(count, () => push(tasks, database, count))
+    return rateOf(null, count, () => push(tasks, database, count))
   }),
   limit: onFile(async (database, count) => {
     createPlain(database)
-    return rateOf(count, () => Promise.resolve(insertPlain(database, count)))
+    return rateOf(null, count, () => Promise.resolve(insertPlain(database, count)))
   }),
 }
 
@@ -61,7 +62,7 @@ export const sqliteDrain: Scenario['subjects'] = {
       },
     })
     node.process(topic, { size: batch, handler: eachTask(() => {}) })
-    const rate = await rateOf(count, async () => {
+    const rate = await rateOf(null, count, async () => {
       await node.start()
       await all.promise
     })
@@ -71,7 +72,7 @@ export const sqliteDrain: Scenario['subjects'] = {
   limit: onFile(async (database, count) => {
     createPlain(database)
     insertPlain(database, count)
-    return rateOf(count, () => Promise.resolve(drainPlain(database, count)))
+    return rateOf(null, count, () => Promise.resolve(drainPlain(database, count)))
   }),
 }
 
