@@ -7,7 +7,8 @@ import { PgBoss } from 'pg-boss'
 import type { ConstructorOptions } from 'pg-boss'
 import { topic } from '../speed/backlog-task.ts'
 import type { Connection } from '../speed/database.ts'
-import { batches, batchSize, effectText, effectValues, poolSize, workMs } from './system.ts'
+import { NamedClient } from '../speed/named-client.ts'
+import { batches, effectText, effectValues, poolSize, workMs } from './system.ts'
 import type { Job, System } from './system.ts'
 
 async function start(connection: Connection, max: number, supervise: boolean, error: (error: unknown) => void): Promise<PgBoss> {
@@ -19,6 +20,7 @@ async function start(connection: Connection, max: number, supervise: boolean, er
     schedule: false,
     useListenNotify: true,
     ...upkeep,
+    Client: NamedClient,
   } as ConstructorOptions)
   boss.on('error', error)
   await boss.start()
@@ -36,9 +38,15 @@ export const boss: System = {
   },
   open: async (connection) => {
     const started = await start(connection, 10, false, () => {})
-    return (job) => started.send(topic, job)
+    return (jobs) =>
+      jobs.length === 1
+        ? started.send(topic, jobs[0]!)
+        : started.insert(
+            topic,
+            jobs.map((data) => ({ data })),
+          )
   },
-  work: async (connection, { error }) => {
+  work: async (connection, { error }, { batchSize }) => {
     const started = await start(connection, poolSize, true, error)
     const options = {
       batchSize,

@@ -8,7 +8,7 @@ import { outcomeOf } from './outcome.ts'
 import type { Outcome } from './outcome.ts'
 import { Producer } from './producer.ts'
 import type { Produced } from './producer-worker.ts'
-import { effectTable } from './system.ts'
+import { batchSizeFor, effectTable, groupedFrom, workers } from './system.ts'
 import type { Lease } from './system.ts'
 import { loadSystem } from './systems.ts'
 import type { SystemName } from './systems.ts'
@@ -47,7 +47,6 @@ export interface Cell extends Outcome, Omit<Produced, 'accepted'> {
   readonly size: Size
 }
 
-const workers = 2
 const warmMs = 30_000
 /** Sizes under a fault are taken a moment before it ends. */
 const sampledAt = 0.9
@@ -63,10 +62,10 @@ export async function measureCell(server: PostgresServer, plan: Plan): Promise<C
   await system.prepare(connection)
   const control = await connect(server.connection)
   opened.defer(() => control.end().catch(() => {}))
-  const fleet = opened.use(new Fleet({ system: name, connection, lease }))
+  const fleet = opened.use(new Fleet({ system: name, connection, lease, batchSize: batchSizeFor(rate) }))
   await Promise.all(Array.from({ length: workers }, (_, place) => fleet.start(place)))
   const producer = opened.use(new Producer())
-  await producer.open(name, connection)
+  await producer.open(name, connection, rate >= groupedFrom)
   producer.rate(rate)
   await untilWarm(connection, 2 * rate, warmMs)
 

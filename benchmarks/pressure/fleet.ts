@@ -15,8 +15,10 @@ interface Member {
   readonly exited: Promise<void>
 }
 
+type FleetOrder = Pick<WorkerOrder, 'system' | 'connection'> & Omit<WorkerOrder['settings'], 'name'>
+
 export class Fleet implements AsyncDisposable {
-  readonly #order: Omit<WorkerOrder, 'name'>
+  readonly #order: FleetOrder
   readonly #members = new Map<number, Member>()
   #isStopped = false
   /** Milliseconds from the start of a process until its system had started. */
@@ -26,7 +28,7 @@ export class Fleet implements AsyncDisposable {
   /** How often each error was reported. */
   readonly errors: Record<string, number> = {}
 
-  constructor(order: Omit<WorkerOrder, 'name'>) {
+  constructor(order: FleetOrder) {
     this.#order = order
   }
 
@@ -69,7 +71,8 @@ export class Fleet implements AsyncDisposable {
       this.startsMs.push(performance.now() - forkedMs)
       resolve()
     })
-    child.send({ ...this.#order, name: `worker ${place}` } satisfies WorkerOrder)
+    const { system, connection, ...settings } = this.#order
+    child.send({ system, connection, settings: { ...settings, name: `worker ${place}` } } satisfies WorkerOrder)
     return { child, exited, ready: Promise.race([started, exited]) }
   }
 

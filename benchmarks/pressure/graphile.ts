@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
 import { topic } from '../speed/backlog-task.ts'
 import { poolOf } from '../speed/database.ts'
-import { batches, batchSize, effectText, effectValues, poolSize, workMs } from './system.ts'
+import { peerPool } from '../speed/named-client.ts'
+import { batches, effectText, effectValues, poolSize, workMs } from './system.ts'
 import type { Job, System } from './system.ts'
 
 const logger = new Logger(() => () => {})
@@ -23,10 +24,11 @@ export const graphile: System = {
     await pgPool.end()
   },
   open: async (connection) => {
-    const utils = await makeWorkerUtils({ pgPool: poolOf(connection, 10), logger })
-    return (job) => utils.addJob(topic, job)
+    const utils = await makeWorkerUtils({ pgPool: peerPool(connection, 10), logger })
+    return (jobs) =>
+      jobs.length === 1 ? utils.addJob(topic, jobs[0]) : utils.addJobs(jobs.map((payload) => ({ identifier: topic, payload })))
   },
-  work: async (connection, { error, fatal }) => {
+  work: async (connection, { error, fatal }, { batchSize }) => {
     const concurrentJobs = batches * batchSize
     const runner = await run({
       pgPool: poolOf(connection, poolSize),

@@ -1,6 +1,6 @@
 /**
  * `npm run bench:pressure -- [--only SCENARIO]… [--systems NAME]… [--seconds 6] [--rate 200] [--leases] [--json FILE]` disturbs taskstream, pg-boss and
- * graphile-worker while jobs are pushed at a set rate. It kills what may die, and puts on pressure. Progress goes to standard error. The packages are
+ * graphile-worker while jobs are pushed at a set rate, of a hundred or of five thousand a second. It kills what may die, and puts on pressure. Progress goes to standard error. The packages are
  * built first: a worker that has to strip types starts later, and how soon it starts is a part of what is measured.
  */
 import { writeFileSync } from 'node:fs'

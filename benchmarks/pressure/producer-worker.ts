@@ -1,11 +1,12 @@
 /** The producer: it pushes jobs at a set rate, whether or not earlier pushes have been answered. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../speed/database.ts'
+import type { Job } from './system.ts'
 import { loadSystem } from './systems.ts'
 import type { SystemName } from './systems.ts'
 
 export type ProducerOrder =
-  | { readonly system: SystemName; readonly connection: Connection }
+  | { readonly system: SystemName; readonly connection: Connection; readonly isGrouped: boolean }
   /** Jobs a second from now on. */
   | { readonly rate: number }
   | { readonly stop: true }
@@ -22,7 +23,8 @@ const tickMs = 10
 /** How long the last pushes may take to be answered. */
 const patienceMs = 5_000
 
-let push: ((job: { id: number; pushed: number }) => Promise<unknown>) | undefined
+let push: ((jobs: readonly Job[]) => Promise<unknown>) | undefined
+let isGrouped = false
 let rate = 0
 let jobs = 0
 let lastMs = performance.now()
@@ -35,16 +37,18 @@ function tick(): void {
   const now = performance.now()
   credit += (rate * (now - lastMs)) / 1_000
   lastMs = now
-  for (; credit >= 1; credit--) {
-    const pushing = pushOne({ id: ++jobs, pushed: Date.now() }).finally(() => open.delete(pushing))
+  const due: Job[] = []
+  for (; credit >= 1; credit--) due.push({ id: ++jobs, pushed: Date.now() })
+  for (const group of isGrouped && due.length > 0 ? [due] : due.map((job) => [job])) {
+    const pushing = pushAll(group).finally(() => open.delete(pushing))
     open.add(pushing)
   }
 }
 
-async function pushOne(job: { id: number; pushed: number }): Promise<void> {
+async function pushAll(group: readonly Job[]): Promise<void> {
   try {
-    await push!(job)
-    accepted.push([job.id, job.pushed])
+    await push!(group)
+    for (const { id, pushed } of group) accepted.push([id, pushed])
   } catch (error) {
     const text = String((error as Error).message || (error as { code?: string }).code)
     errors[text] = (errors[text] ?? 0) + 1
@@ -58,6 +62,7 @@ process.on('message', async (order: ProducerOrder) => {
   }
   if ('system' in order) {
     push = await (await loadSystem(order.system)).open(order.connection)
+    isGrouped = order.isGrouped
     setInterval(tick, tickMs)
     process.send?.({})
     return

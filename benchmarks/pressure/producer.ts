@@ -10,8 +10,9 @@ export class Producer implements AsyncDisposable {
   readonly #child: ChildProcess = fork(new URL('producer-worker.ts', import.meta.url), { stdio: 'inherit' })
   readonly #exited = once(this.#child, 'exit').then(() => undefined)
 
-  async open(system: SystemName, connection: Connection): Promise<void> {
-    await this.#ask({ system, connection })
+  /** @param isGrouped whether the jobs of a tick are pushed together */
+  async open(system: SystemName, connection: Connection, isGrouped: boolean): Promise<void> {
+    await this.#ask({ system, connection, isGrouped })
   }
 
   /** Pushes so many jobs a second from now on. */

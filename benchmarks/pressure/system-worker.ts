@@ -2,14 +2,12 @@
 import type { Connection } from '../speed/database.ts'
 import { loadSystem } from './systems.ts'
 import type { SystemName } from './systems.ts'
-import type { Lease } from './system.ts'
+import type { WorkerSettings } from './system.ts'
 
 export interface WorkerOrder {
   readonly system: SystemName
   readonly connection: Connection
-  readonly lease: Lease
-  /** The name of the worker's place, which stays the same when the worker is replaced. */
-  readonly name: string
+  readonly settings: WorkerSettings
 }
 
 export type WorkerMessage = { readonly ready: true } | { readonly error: string }
@@ -20,13 +18,13 @@ const textOf = (error: unknown): string => {
   return [code, message].filter(Boolean).join(' ') || String(error)
 }
 
-process.once('message', async ({ system, connection, lease, name }: WorkerOrder) => {
+process.once('message', async ({ system, connection, settings }: WorkerOrder) => {
   const reports = {
     error: (error: unknown) => tell({ error: textOf(error) }),
     fatal: (error: unknown) => tell({ error: `fatal: ${textOf(error)}` }, () => process.exit(1)),
   }
   try {
-    await (await loadSystem(system)).work(connection, reports, lease, name)
+    await (await loadSystem(system)).work(connection, reports, settings)
     tell({ ready: true })
   } catch (error) {
     reports.fatal(error)

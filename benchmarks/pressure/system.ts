@@ -24,6 +24,13 @@ interface WorkerReports {
   fatal(error: unknown): void
 }
 
+export interface WorkerSettings {
+  readonly lease: Lease
+  readonly name: string
+  /** The most jobs of a batch, where the library has batches. */
+  readonly batchSize: number
+}
+
 export interface System {
   /** The schema of the library's tables. */
   readonly schema: string
@@ -33,17 +40,26 @@ export interface System {
   readonly left: string
   /** Makes the tables and the queue. */
   prepare(connection: Connection): Promise<void>
-  /** Opens what pushes a job, each in a transaction of its own. */
-  open(connection: Connection): Promise<(job: Job) => Promise<unknown>>
+  /** Opens what pushes jobs: those of a call in one transaction, if it is several of them. */
+  open(connection: Connection): Promise<(jobs: readonly Job[]) => Promise<unknown>>
   /** Begins to handle jobs. Resolves when the library says that it has started. `name` stays the same when a worker is replaced. */
-  work(connection: Connection, reports: WorkerReports, lease: Lease, name: string): Promise<void>
+  work(connection: Connection, reports: WorkerReports, settings: WorkerSettings): Promise<void>
 }
 
 /** The milliseconds that a handler waits before it writes, as a call of another service would take. A killed worker so holds some jobs. */
 export const workMs = 60
-/** The most jobs that a worker handles at a time, in batches where the library has them. */
-export const batchSize = 3
+/** The batches that a worker handles at a time. Without batches it handles as many jobs as they would have. */
 export const batches = 10
+/** Worker processes of a cell. */
+export const workers = 2
+/** From so many jobs a second on, the producer pushes those of a hundredth of a second together. */
+export const groupedFrom = 1_000
+
+/** The jobs of a batch with which the workers can handle twice so many jobs a second: three, or more if the load is high. */
+export function batchSizeFor(rate: number): number {
+  return Math.max(3, Math.ceil((2 * rate * workMs) / 1_000 / (workers * batches)))
+}
+
 /** Connections of a pool: one for each batch, and some for what the library does besides. */
 export const poolSize = batches + 4
 

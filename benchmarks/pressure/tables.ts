@@ -52,13 +52,15 @@ export async function untilDone(connection: Connection, ids: readonly number[], 
   }
 }
 
-/** Waits until so many effects are there: the system is warm. @throws if that takes too long */
+/** Waits until so many effects are there, or for so long: the system is warm. @throws if nothing was done by then */
 export async function untilWarm(connection: Connection, effects: number, patienceMs: number): Promise<void> {
   const end = performance.now() + patienceMs
   for (;;) {
     const [row] = await rowsOf<{ count: number }>(connection, 'select count(*)::int from effect', [])
     if (row!.count >= effects) return
-    if (performance.now() > end) throw new Error(`Only ${row!.count} of ${effects} jobs were done before the scenario began`)
+    // A system that is slower than its load shows it in the rate before the fault.
+    if (performance.now() > end && row!.count > 0) return
+    if (performance.now() > end) throw new Error('No job was done before the scenario began')
     await sleep(lookMs)
   }
 }

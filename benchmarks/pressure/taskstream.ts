@@ -9,7 +9,7 @@ import pg from 'pg'
 import { topic } from '../speed/backlog-task.ts'
 import { poolOf } from '../speed/database.ts'
 import { repository } from '../speed/product.ts'
-import { batches, batchSize, effectText, effectValues, poolSize, workMs } from './system.ts'
+import { batches, effectText, effectValues, poolSize, workMs } from './system.ts'
 import type { Job, System } from './system.ts'
 
 const handler: BatchHandler<pg.PoolClient> = async (_, { complete }) => {
@@ -37,13 +37,13 @@ export function taskstream(mode: 'leased' | 'transactional'): System {
     open: (connection) => {
       const transactions = pgTransactions(poolOf(connection, 10))
       const tasks = repository()
-      const push = ({ id, pushed }: Job): Promise<unknown> =>
-        transactions((transaction) =>
-          tasks.push(transaction, topic, { identifier: `job ${id}`, input: JSON.stringify({ id, pushed }) }),
-        )
+      const push = (jobs: readonly Job[]): Promise<unknown> => {
+        const creations = jobs.map(({ id, pushed }) => ({ identifier: `job ${id}`, input: JSON.stringify({ id, pushed }) }))
+        return transactions((transaction) => tasks.push(transaction, topic, creations))
+      }
       return Promise.resolve(push)
     },
-    work: async (connection, { error, fatal }, lease, owner) => {
+    work: async (connection, { error, fatal }, { lease, name: owner, batchSize }) => {
       const node = new TaskNode({
         repository: sqlTaskRepository({ dialect: postgres(), adapter: fromPg, owner }),
         transactions: pgTransactions(poolOf(connection, poolSize)),
