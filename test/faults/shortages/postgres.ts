@@ -1,10 +1,10 @@
 /** Shortages that a PostgreSQL server can have. */
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { TransactionSource } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import pg from 'pg'
-import { expect } from 'vitest'
 import type { AnyTransaction, Subject } from '../../subject.ts'
 import { busy, execute, rowLocks } from './short-of.ts'
 import type { Short, ShortOf } from './short-of.ts'
@@ -27,13 +27,6 @@ function overPg(pool: pg.Pool, how: Pick<Short, 'begin' | 'end'>): Short {
 }
 
 const inTheWay = sql`select pid from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database()`
-
-/** Waits until connections wait for a lock, and returns their processes. */
-async function waiting(subject: Subject): Promise<readonly number[]> {
-  const pids = async (): Promise<number[]> => (await execute(subject, inTheWay)).map(({ pid }) => Number(pid))
-  await expect.poll(pids, { interval: 1 }).not.toEqual([])
-  return pids()
-}
 
 /** A trigger raises the server's error as long as a row is there. */
 function saidByPostgres(code: string, named: Pick<ShortOf, 'code' | 'shortOf'>): ShortOf {
@@ -159,14 +152,26 @@ export const ofPostgres: readonly ShortOf[] = [
     ...busy('time'),
     open: async (subject) => {
       const locks = rowLocks(subject)
+      const over = new AbortController()
+      let cancelling: Promise<void> | undefined
+      /** Cancels statements that wait for a row, as long as the shortage lasts: what was completed together is tried alone. */
+      const cancel = async (): Promise<void> => {
+        while (!over.signal.aborted) {
+          for (const { pid } of await execute(subject, inTheWay))
+            await execute(subject, sql`select pg_cancel_backend(${Number(pid)}::int)`)
+          await delay(5)
+        }
+      }
       return overPg(openPool(subject), {
         begin: async (tasks) => {
           await locks.begin(tasks)
-          void waiting(subject).then(async (pids) => {
-            for (const pid of pids) await execute(subject, sql`select pg_cancel_backend(${pid}::int)`)
-          })
+          cancelling ??= cancel()
         },
-        end: locks.end,
+        end: async () => {
+          over.abort()
+          await cancelling
+          await locks.end()
+        },
       })
     },
   },
