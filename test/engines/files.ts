@@ -70,7 +70,12 @@ const asked: Readonly<Record<string, Asked>> = {
   'faults/galera': all(oneOf('mariadb'), ({ ownServer }) => !ownServer),
 
   // The tests query the server in the SQL of PostgreSQL or MariaDB.
-  'faults/{given-up-unanswered,library-errors,encoding,own-statements,silence}': oneOf('postgres-18', 'postgres-given', 'mariadb', 'mysql'),
+  'faults/{given-up-unanswered,library-errors,encoding,own-statements,silence}': oneOf(
+    'postgres-18',
+    'postgres-given',
+    'mariadb',
+    'mysql',
+  ),
   // Other servers have other dump commands.
   'faults/restored': oneOf('sqlite-file', 'node-sqlite', 'postgres-18', 'postgres-given', 'postgres-15', 'mariadb'),
   // The laboratory starts the servers that it crashes.
