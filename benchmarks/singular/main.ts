@@ -1,49 +1,40 @@
 /**
- * Measures the cost of a singular condition: `npm run bench:singular -- [--quick]`. There are empty polls over many blocked
- * tasks, and drains with few and with many identifiers beside a topic without a condition. It runs on PostgreSQL and on a SQLite
- * file.
+ * Measures the cost of a singular condition: `npm run bench:singular -- [--quick] [--drains] [--engine postgres]`. There are empty polls over many
+ * blocked tasks, and drains with few and with many identifiers beside a topic without a condition. With `--drains` there are only those. It runs on
+ * PostgreSQL and on a SQLite file.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { TaskDecision } from '@taskstream/task-api'
-import type { Execution, HeldTask, TopicOptions, TransactionSource } from '@taskstream/task-api'
+import type { HeldTask, TopicOptions } from '@taskstream/task-api'
 import { sqlTaskRepository } from '@taskstream/task-sql'
-import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { fromBetterSqlite3, openBetterSqlite3, sqlite, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/pg'
 import Table from 'cli-table3'
 import pg from 'pg'
 import { startPostgres } from '../../test/databases/postgres-server.ts'
+import { drain, initialize, pushAll } from './drains.ts'
+import type { Subject } from './drains.ts'
 
-const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    drains: { type: 'boolean', default: false },
+    engine: { type: 'string' },
+  },
+})
 const blocked = values.quick ? 50_000 : 500_000
 const drained = values.quick ? 10_000 : 50_000
 
-interface Subject {
-  readonly name: string
-  readonly tasks: SqlTaskRepository<never, Execution>
-  readonly transactions: TransactionSource<never>
-}
-
 const singular = { condition: 'singular-by-identifier' } as const
 const table = new Table({ head: ['', 'engine', 'median', 'most', 'unit'] })
+const drains = new Table({ head: ['drain', 'engine', 'tasks/s', 'µs, process', 'µs, server'] })
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
-
-async function pushAll(subject: Subject, topic: string, count: number, identifierOf: (index: number) => string): Promise<void> {
-  for (let from = 0; from < count; from += 5_000) {
-    const identifiers = Array.from({ length: Math.min(5_000, count - from) }, (_, index) => identifierOf(from + index))
-    await subject.transactions((transaction) => subject.tasks.push(transaction, topic, identifiers))
-  }
-}
 
 const poll = (subject: Subject, topic: string, size: number): Promise<HeldTask[]> =>
   subject.transactions<HeldTask[]>((transaction) => subject.tasks.poll(transaction, topic, { size }))
-
-async function initialize({ tasks, transactions }: Subject, topic: string, options: TopicOptions): Promise<void> {
-  await transactions((transaction) => tasks.initialize(transaction, topic, options))
-}
 
 /** Polls until polls find nothing and tidy nothing any more, then measures such polls. */
 async function emptyPolls(subject: Subject, name: string, topic: string): Promise<void> {
@@ -66,24 +57,34 @@ async function emptyPolls(subject: Subject, name: string, topic: string): Promis
   table.push([name, subject.name, sorted[100]!.toFixed(2), sorted.at(-1)!.toFixed(2), 'ms a poll'])
 }
 
-async function drain(subject: Subject, name: string, topic: string): Promise<void> {
-  const start = performance.now()
-  let count = 0
-  for (;;) {
-    const held = await poll(subject, topic, 1_000)
-    if (held.length === 0) break
-    count += held.length
-    const decisions = new Map(held.map((task) => [task, TaskDecision.success()]))
-    await subject.transactions((transaction) => subject.tasks.complete(transaction, topic, decisions))
-    if (performance.now() - start > 30_000) break
-  }
-  const rate = count / (performance.now() - start)
-  table.push([name, subject.name, rate.toFixed(1), '', 'k tasks/s'])
+async function measureDrain(
+  subject: Subject,
+  name: string,
+  options: TopicOptions,
+  identifiers: number,
+  count: number,
+): Promise<void> {
+  say(`${subject.name}: drain, ${name}`)
+  const topic = `drain ${name}`
+  await initialize(subject, topic, options)
+  await pushAll(subject, topic, count, (index) => `i${index % identifiers}`)
+  const { perSecond, processUs, serverUs } = await drain(subject, topic, count)
+  const server = serverUs === undefined ? '' : ` ${serverUs.toFixed(0)}`
+  drains.push([name, subject.name, Math.round(perSecond), processUs.toFixed(0), server])
 }
 
 async function measure(subject: Subject): Promise<void> {
   await subject.tasks.migrate(subject.transactions)
   await subject.transactions((transaction) => subject.tasks.register(transaction))
+  if (!values.drains) await measureBlocked(subject)
+  if (!values.drains) await measureDrain(subject, 'no condition', {}, drained, drained)
+  for (const identifiers of [1, 1_000, 10_000, 100_000]) {
+    const count = identifiers === 1 ? drained / 25 : Math.max(identifiers, drained)
+    await measureDrain(subject, `singular, ${identifiers} identifiers`, singular, identifiers, count)
+  }
+}
+
+async function measureBlocked(subject: Subject): Promise<void> {
   say(`${subject.name}: ${blocked} tasks behind one`)
   await initialize(subject, 'one', singular)
   await pushAll(subject, 'one', blocked, () => 'same')
@@ -98,34 +99,19 @@ async function measure(subject: Subject): Promise<void> {
     await subject.transactions((transaction) => subject.tasks.complete(transaction, 'each', decisions))
   }
   await emptyPolls(subject, `empty poll, ${blocked / 2} tasks each behind a failed one`, 'each')
-  const drains: readonly (readonly [string, TopicOptions, number])[] = [
-    ['no condition', {}, drained],
-    ['lifo', { order: 'lifo' }, drained],
-    ['priority', { order: 'priority' }, drained],
-    [`singular, ${drained} identifiers`, singular, drained],
-    ['singular, 1000 identifiers', singular, 1_000],
-    ['singular, 1 identifier', singular, 1],
-  ]
-  for (const [name, options, identifiers] of drains) {
-    say(`${subject.name}: drain, ${name}`)
-    const topic = `drain ${name}`
-    await initialize(subject, topic, options)
-    await pushAll(subject, topic, identifiers === 1 ? 1_000 : drained, (index) => `i${index % identifiers}`)
-    await drain(subject, `drain, ${name}`, topic)
-  }
 }
 
-{
+if (values.engine !== 'sqlite') {
   await using server = await startPostgres({
     durable: true,
     settings: { synchronous_commit: 'off', shared_buffers: '1GB', max_wal_size: '8GB' },
   })
-  const pool = new pg.Pool({ ...server.connection, max: 2 })
+  const pool = new pg.Pool({ ...server.connection, max: 4 })
   const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPg })
-  await measure({ name: 'PostgreSQL 18', tasks, transactions: pgTransactions(pool) } as unknown as Subject)
+  await measure({ name: 'PostgreSQL 18', tasks, transactions: pgTransactions(pool), pid: server.pid } as unknown as Subject)
   await pool.end()
 }
-{
+if (values.engine !== 'postgres') {
   const folder = mkdtempSync(join(tmpdir(), 'taskstream-bench-'))
   const database = await openBetterSqlite3(join(folder, 'tasks.db'), { synchronous: 'normal' })
   const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromBetterSqlite3 })
@@ -133,4 +119,5 @@ async function measure(subject: Subject): Promise<void> {
   database.close()
   rmSync(folder, { recursive: true, force: true })
 }
-console.log(table.toString())
+if (table.length > 0) console.log(table.toString())
+console.log(drains.toString())
