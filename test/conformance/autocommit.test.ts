@@ -64,7 +64,7 @@ describe.skipIf(!canRun)('a source without a transaction', () => {
     await expect(autocommit!(ids)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
   })
 
-  test('is what a node polls and completes a plain topic by, and no topic under a condition', async () => {
+  test('is what a node polls and completes a topic by, once it knows its order and condition', async () => {
     await fixture.nextTopic({ condition: 'singular-by-identifier' })
     const singular = fixture.topic
     await fixture.nextTopic()
@@ -75,7 +75,7 @@ describe.skipIf(!canRun)('a source without a transaction', () => {
     const polls = new Map<string, Set<string>>()
     const completions = new Set<string>()
     const handled = Promise.withResolvers<void>()
-    let left = 3
+    let left = 5
     const node = new TaskNode({
       repository: {
         ...tasks,
@@ -110,14 +110,14 @@ describe.skipIf(!canRun)('a source without a transaction', () => {
       },
     })
     await fixture.commit((transaction) => fixture.tasks.push(transaction, plain, ['a', 'b']))
-    await fixture.commit((transaction) => fixture.tasks.push(transaction, singular, 'a'))
+    await fixture.commit((transaction) => fixture.tasks.push(transaction, singular, ['a', 'a', 'a']))
     for (const topic of [plain, singular]) node.process(topic, { size: 10, handler: eachTask(() => {}) })
     await node.start()
     await handled.promise
     await node.stop()
-    expect(completions).toEqual(new Set(['plain alone', 'singular transaction']))
-    expect(polls.get(plain)).toEqual(new Set(['alone']))
     // The first poll finds out that the topic is singular.
+    expect(completions).toEqual(new Set(['plain alone', 'singular transaction', 'singular alone']))
+    expect(polls.get(plain)).toEqual(new Set(['alone']))
     expect(polls.get(singular)).toEqual(new Set(['alone', 'transaction']))
   })
 

@@ -3,7 +3,8 @@ import type { Expiry, Repair } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { names, useFixture } from '@taskstream/task-testing/suite'
 import { describe, expect, test } from 'vitest'
-import { canRun, engine } from '../subject.ts'
+import { byStatements } from '../engines/by-statements.ts'
+import { canRun, engine, isPostgres } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
 
 describe.skipIf(!canRun)('a verb that another transaction has overtaken', () => {
@@ -13,6 +14,8 @@ describe.skipIf(!canRun)('a verb that another transaction has overtaken', () => 
   const overtaken = (by: Tasks, rival: () => Promise<unknown>): Tasks => {
     let isFirst = true
     return fixture.subject.tasks({
+      // From inside a function nobody can be let in between two statements.
+      ...(isPostgres && byStatements()),
       speaksFor: by.owner,
       adapt: (adapter) => ({
         ...adapter,

@@ -23,7 +23,7 @@ await using _server = await startEngine(values.engine, {
   mariadb: { 'innodb-lock-wait-timeout': '1' },
 })
 const { hammer } = await import('./hammer.ts')
-const { mutants, mutated } = await import('./mutants.ts')
+const { mutants, mutated, mutateFunctions } = await import('./mutants.ts')
 const { isMysql, openSubject } = await import('../subject.ts')
 
 const table = new Table({
@@ -74,6 +74,7 @@ const run = async (
 ): Promise<HammerReport> => {
   process.stderr.write(`${name}, ${seconds} s\n`)
   await using subject = await openSubject()
+  if (mutant && subject.engine === 'postgres') await mutateFunctions(subject, mutant)
   const end = performance.now() + seconds * 1000
   const report = await hammer(subject, {
     topic: 'hammer',

@@ -1,5 +1,5 @@
 /** Faults that the hammer must notice: each takes one guard out of the statements of singular polling. */
-import { render } from '@taskstream/task-sql'
+import { raw, render } from '@taskstream/task-sql'
 import type { SqlAdapter, Statement } from '@taskstream/task-sql'
 import type { AnyTransaction, Subject } from '../subject.ts'
 
@@ -12,7 +12,7 @@ export interface Mutant {
 }
 
 export const mutants: readonly Mutant[] = [
-  { name: 'lanes are read, not locked', from: /for update skip locked(?=\) free)/, to: '', engines: ['postgres'] },
+  { name: 'lanes are read, not locked', from: /for update skip locked(?=\) free)/g, to: '', engines: ['postgres'] },
   {
     name: 'lanes are read, not locked',
     from: /^[\s\S]*task_lane l [\s\S]*$/,
@@ -22,8 +22,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an active task is no obstacle',
-    from: /b\.stage = 0/g,
-    to: 'b.stage = -1',
+    from: /b\.stage = 0|b\.stage <= 1 and \(/g,
+    to: (text) => (text.endsWith('0') ? 'b.stage = -1' : 'b.stage = 1 and ('),
     engines: ['postgres', 'sqlite', 'mariadb'],
   },
   {
@@ -46,6 +46,19 @@ export function mutated(adapter: SqlAdapter<AnyTransaction>, { from, to }: Mutan
     execution: adapter.execution,
     execute: (transaction, statement) => adapter.execute(transaction, change(statement, from, to)),
   } as SqlAdapter<AnyTransaction>
+}
+
+/** Changes the functions of the database, which poll topics under a condition on PostgreSQL, as `mutated` changes statements. */
+export async function mutateFunctions({ transactions, execute }: Subject, { from, to }: Mutant): Promise<void> {
+  await transactions(async (transaction) => {
+    const rows = await execute(
+      transaction,
+      raw(
+        "select pg_get_functiondef(p.oid) as text from pg_proc p where p.pronamespace = 'taskstream'::regnamespace and p.proname like 'task_take_%'",
+      ),
+    )
+    for (const { text } of rows) await execute(transaction, raw(String(text).replace(from, to as string)))
+  })
 }
 
 /** Changes a statement's text. A placeholder character stands for each value, so that values keep their places. */

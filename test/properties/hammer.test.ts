@@ -2,7 +2,8 @@
 import { pollConditions, pollOrders } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
 import { hammer } from '../hammer/hammer.ts'
-import { mutants, mutated } from '../hammer/mutants.ts'
+import { byStatements } from '../engines/by-statements.ts'
+import { mutants, mutated, mutateFunctions } from '../hammer/mutants.ts'
 import { canRun, isMysql, isOracle, isPostgres, openSubject } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
 
@@ -33,10 +34,26 @@ describe.skipIf(!canRun)('eight connections on a singular topic', () => {
     },
   )
 
+  test.runIf(isPostgres)('and beside a release that polls by statements from outside', async () => {
+    await using subject = await openSubject()
+    let count = 0
+    const report = await hammer(subject, {
+      topic: 'hammer',
+      connections: 8,
+      identifiers: 12,
+      polling: { order: 'fifo', condition: 'singular-by-identifier-suspend-on-failure' },
+      tasks: () => subject.tasks(count++ % 2 === 0 ? byStatements() : {}),
+      goOn: (so) => so.polls < polls,
+    })
+    expect(report).toMatchObject({ violations: 0, stuck: 0, errors: [], conflicts: [], repaired: 0 })
+    expect(report.polled).toBeGreaterThan(0)
+  })
+
   test.each(mutants.filter(({ engines }) => engines.includes(engine)))(
     'the hammer sees what is done wrong: $name',
     async (mutant) => {
       await using subject = await openSubject()
+      if (isPostgres) await mutateFunctions(subject, mutant)
       const tasks = (): Tasks => subject.tasks({ adapt: (adapter) => mutated(adapter, mutant) })
       // The run ends when the fault was noticed, or after long enough for it to be noticed.
       let seen = false

@@ -34,8 +34,8 @@ describe('every statement that the dialect can emit', () => {
   test('was asked for: each function of the dialect was called, and each verb emitted something', () => {
     const { functions, called, verbs, recorded } = checked
     expect(functions.filter((name) => !called.has(name))).toEqual([])
-    // Statistics are Oracle's own affair, and a limit of time is one of the connection.
-    expect(verbs.filter((verb) => recorded.every((one) => one.verb !== verb))).toEqual(['refresh', 'limitStatements'])
+    // `found` asks nobody. Statistics are Oracle's own affair, and a limit of time is one of the connection.
+    expect(verbs.filter((verb) => recorded.every((one) => one.verb !== verb))).toEqual(['found', 'refresh', 'limitStatements'])
   })
 
   test('that locks what it fetches fetches as many rows as are wanted, and no more', () => {

@@ -124,7 +124,7 @@ export type { Activation, ActivationOptions, TaskActivations } from './task-acti
 export { checkRescheduling } from './task-rescheduler.ts'
 export { checkLimits } from './topic-limits.ts'
 export type { LimitOptions, SlotGrant, SlotWish, TokenGrant, TopicLimiter, TopicLimits } from './topic-limits.ts'
-export type { TaskRepository } from './task-repository.ts'
+export type { PollFindings, TaskRepository } from './task-repository.ts'
 export { creationNames, verbOptions } from './verb-options.ts'
 export { misfires, overlaps, timerKey, timerStatuses } from './timer.ts'
 export type {

@@ -15,6 +15,7 @@ import type { TaskOwners } from './task-owners.ts'
 import type { TaskRescheduler } from './task-rescheduler.ts'
 import type { TaskRestorer } from './task-restorer.ts'
 import type { TaskReviver } from './task-reviver.ts'
+import type { TopicOptions } from './task-polling.ts'
 import type { TaskSink } from './task-sink.ts'
 import type { TaskSource } from './task-source.ts'
 import type { TopicLimiter } from './topic-limits.ts'
@@ -52,4 +53,17 @@ export interface TaskRepository<Transaction, E extends Execution = 'async'>
     TaskInspection<Transaction, E> {
   /** `'async'` if the verbs return promises, `'sync'` if they return values. */
   readonly execution: E
+  /** What this repository's last poll of a topic has found out. Not a verb: it asks nobody. Undefined before the first poll. */
+  found?(topic: string): PollFindings | undefined
+}
+
+/** What a poll has found out about its topic. */
+export interface PollFindings {
+  /**
+   * How a topic with a condition is polled and completed by a single statement each, which need no transaction around them. The next poll is to ask for this
+   * order and condition. Undefined if that takes several statements.
+   */
+  readonly single?: Required<Pick<TopicOptions, 'order' | 'condition'>> | undefined
+  /** Whether the topic has a condition, and the poll has ended before it had looked at all tasks that may be free. The next one goes on. */
+  readonly more: boolean
 }

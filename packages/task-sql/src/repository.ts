@@ -145,6 +145,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     now: () => clock?.().getTime() ?? null,
     modes: new Map(),
     looks: new Map(),
+    unfinished: new Set(),
     places: new Map(),
     columns: heldColumns(dialect, null),
     timerColumns: timerColumns(dialect),
@@ -180,6 +181,12 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
   return {
     execution: adapter.execution,
     owner: context.owner,
+    found: (topic) => {
+      const mode = context.modes.get(topic)
+      if (!mode) return undefined
+      const isSingle = mode.condition !== 'none' && dialect.claims.singular && dialect.writes.rechecksHeld
+      return { single: isSingle ? mode : undefined, more: context.unfinished.has(topic) }
+    },
     ...(Object.fromEntries(mine) as Pick<TimedTaskRepository<Transaction, E>, VerbName>),
     timers: {
       check: bind(() => checkSchema(dialect)),

@@ -37,7 +37,7 @@ export class LeasedBatch<Transaction> implements Batch {
   /** Resolves with the end of a batch that waits for its turn. Undefined for other batches. */
   #turn: PromiseWithResolvers<void> | undefined
 
-  /** @param plain whether the topic is plain: fifo, without a condition */
+  /** @param plain whether a completion is a single statement, as for a plain topic */
   constructor(environment: BatchEnvironment<Transaction>, tasks: readonly HeldTask[], plain: boolean) {
     this.#environment = environment
     this.tasks = tasks

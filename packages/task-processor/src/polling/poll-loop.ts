@@ -1,8 +1,9 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { isPassing, isTaskError } from '@taskstream/task-api'
-import type { HeldTask, PollOptions, PromotedDue } from '@taskstream/task-api'
+import type { HeldTask, PollOptions } from '@taskstream/task-api'
 import type { Batch, BatchEnvironment } from '../batches/batch.ts'
 import { LeasedBatch } from '../batches/leased-batch.ts'
+import { Findings, plainMode } from './findings.ts'
 import { unlimited } from './limiter.ts'
 import { PollRoom } from './poll-room.ts'
 import type { PollSettings } from './poll-settings.ts'
@@ -10,7 +11,7 @@ import { every } from '../core/clock.ts'
 import { Condition } from '../core/listener.ts'
 import { pauseMs } from '../core/retry-policy.ts'
 import { TransactionalBatch } from '../batches/transactional-batch.ts'
-import { unreachable } from './unreachable.ts'
+import { promoteDue } from './promote-due.ts'
 import { Wake } from './wake.ts'
 
 /** How often due tasks are promoted at least, however busy the topic is. */
@@ -26,6 +27,7 @@ export class PollLoop<Transaction> {
   readonly #wake: Wake
   readonly #room: PollRoom<Transaction>
   readonly #polling: Condition
+  readonly #findings: Findings
   readonly #draining = new AbortController()
   /**
    * How many tasks are still to be polled by a lease, where tries count, before transactional batches begin. Set after a start, as a task may have killed
@@ -51,6 +53,7 @@ export class PollLoop<Transaction> {
     this.#settings = settings
     this.#wake = new Wake(environment.clock)
     this.#polling = new Condition(environment.listener, 'poll', environment.topic)
+    this.#findings = new Findings(environment)
     this.#careful = settings.poll.size
     const { order = 'fifo', condition = 'none' } = settings.poll
     this.#plain = order === 'fifo' && condition === 'none'
@@ -181,7 +184,8 @@ export class PollLoop<Transaction> {
     const { leftovers } = this.#settings
     try {
       if (clock.monotonicMs() >= this.#promoteAt)
-        this.#promoteAt = clock.monotonicMs() + Math.min(promoteEveryMs, (await this.#promoteDue()).nextDueMs ?? Infinity)
+        this.#promoteAt =
+          clock.monotonicMs() + Math.min(promoteEveryMs, (await promoteDue(this.#environment)).nextDueMs ?? Infinity)
       if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
       const { lease, limits } = this.#settings
       // Until the database has told what an unanswered poll took, nobody knows how many more tasks a limit allows.
@@ -206,16 +210,17 @@ export class PollLoop<Transaction> {
         this.#empty = 0
         this.#emptyAt = undefined
         this.#promoteAt = Math.min(this.#promoteAt, clock.monotonicMs() + promoteEveryMs)
-        return 0
+        return found < room && this.#findings.waitsFor(this.batches.size) ? this.#briefMs() : 0
       }
       this.#emptyAt = room > 0 ? (this.#emptyAt ?? clock.monotonicMs()) : undefined
       release()
       listener.onEmpty({ topic })
       // After a wake-up in between, the loop polls at once, without looking for due tasks.
       // mutants: equivalent number, after a wake-up the sleep ends before it begins
-      if (version !== this.#wake.version) return 0
+      if (version !== this.#wake.version || this.#findings.goesOn()) return 0
+      if (this.#findings.waitsFor(this.batches.size)) return this.#briefMs()
       // The loop must know the next due time before it sleeps.
-      const { promoted, nextDueMs: dueMs = Infinity, lookAgainMs = Infinity } = await this.#promoteDue()
+      const { promoted, nextDueMs: dueMs = Infinity, lookAgainMs = Infinity } = await promoteDue(this.#environment)
       // Nobody tells when the tasks have ended for which a blocked one waits: they may be of any topic.
       const nextDueMs = Math.min(dueMs, lookAgainMs)
       const sleepMs = Math.min(nextDueMs, leftovers.pauseMs(topic), this.#idleMs(++this.#empty))
@@ -229,6 +234,11 @@ export class PollLoop<Transaction> {
       if (!isPassing(error)) await this.#rest(true)
       return pauseMs(this.#polling.failures, 100, 2, 10_000, 0.5)
     }
+  }
+
+  /** Gives the pause while batches are at work. Due tasks are promoted as often as on a busy topic. */
+  #briefMs(): number {
+    return Math.max(1, Math.min(this.#idleMs(++this.#empty), this.#promoteAt - this.#environment.clock.monotonicMs()))
   }
 
   /** Gives the pause after a number of empty polls. Pauses begin short, as tasks often come together, and longer ones begin longer. */
@@ -259,23 +269,25 @@ export class PollLoop<Transaction> {
   async #beginLeased(most: number, release: () => void): Promise<number> {
     const plain = this.#plain
     const { size } = this.#settings.poll
-    const tasks = (plain ? await this.#pollPlain(most) : undefined) ?? (await this.#poll({ size: most }))
+    const mode = plain ? plainMode : this.#findings.single
+    const polled = mode && (await this.#pollAlone(most, mode))
+    const tasks = polled ?? (await this.#poll({ size: most }))
     this.#careful = tasks.length === 0 ? 0 : this.#careful - tasks.length
     this.#room.polled(tasks.length, most)
     // If the lease was lost during the poll, the abort of handlers has already happened, so these batches must not begin.
     const isLate = this.#draining.signal.aborted || !this.#settings.lease.holds
     for (let from = 0; from < tasks.length; from += size) {
-      const batch = new LeasedBatch(this.#environment, tasks.slice(from, from + size), plain && this.#plain)
+      const batch = new LeasedBatch(this.#environment, tasks.slice(from, from + size), polled !== undefined)
       this.#onLate(batch)
       void this.#keep(batch, isLate ? batch.decline() : (this.#room.heldAhead?.add(batch) ?? batch.begin()), release)
     }
     return tasks.length
   }
 
-  /** Polls a plain topic by a single statement. @returns undefined if the topic turns out not to be plain */
-  async #pollPlain(size: number): Promise<HeldTask[] | undefined> {
+  /** Polls by a single statement. @returns undefined if the topic turns out to have another mode */
+  async #pollAlone(size: number, mode: typeof plainMode): Promise<HeldTask[] | undefined> {
     try {
-      return await this.#poll({ size, order: 'fifo', condition: 'none' })
+      return await this.#poll({ size, ...mode })
     } catch (error) {
       const { order, condition } = this.#settings.poll
       if (!isTaskError(error, 'TOPIC_DIFFERENT') || (order && condition)) throw error
@@ -367,13 +379,5 @@ export class PollLoop<Transaction> {
       // Other tasks are polled meanwhile, even if one task cannot be written.
       listener.onError({ activity: 'poll', topic, error })
     }
-  }
-
-  async #promoteDue(): Promise<PromotedDue> {
-    const { dispatcher, listener, repository, topic } = this.#environment
-    const promoted = await dispatcher.once<PromotedDue>((transaction) => repository.promoteDue(transaction, topic))
-    // No handler has seen these tasks, so nobody else tells of their end.
-    if (promoted.unreachable) listener.onError({ activity: 'promoteDue', topic, error: unreachable(topic, promoted.unreachable) })
-    return promoted
   }
 }

@@ -14,6 +14,7 @@ import type {
 import type { CoordinationStatements } from './coordination-statements.ts'
 import type { Examination } from './examination.ts'
 import type { SqlValue, Statement } from './statement.ts'
+import type { TopicMode } from './topic-mode.ts'
 import type { Row, Verb } from './verb.ts'
 
 /**
@@ -181,6 +182,8 @@ export interface Writes {
   change(change: Change): Verb<readonly Row[]>
   /** Changes those tasks that this owner still holds, since the poll that returned them. @returns their sequences */
   changeHeld(request: HeldRequest, set: (values: HeldValues) => Statement): Verb<ReadonlySet<number>>
+  /** Whether `changeHeld` also writes rechecks, in the same statement. Default: they need a statement of their own. */
+  readonly rechecksHeld?: boolean
   remove(removal: Removal): Verb<readonly Row[]>
   /** Inserts a row with these columns and values, unless the table has a row with this key. */
   insertIfAbsent(table: Statement, row: Readonly<Record<string, SqlValue | Statement>>, key: string): Statement
@@ -238,6 +241,11 @@ export interface Claims {
    * none if the topic has another mode. Each dialect has its own strategy.
    */
   plain(request: ClaimRequest): Verb<Claim>
+  /**
+   * Takes tasks of a topic with a condition by a single statement, which is committed as a whole. It takes none if the topic has another mode. Absent where
+   * that takes several statements (`claimSingular`).
+   */
+  singular?(request: ClaimRequest, mode: TopicMode): Verb<Claim>
   /**
    * Selects topic, sequence and owner of tasks whose owners meet a condition, without reading ended tasks. It may lock the rows, unless they are only to be
    * read, and then skips those that others have locked.

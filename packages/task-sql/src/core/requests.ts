@@ -33,6 +33,8 @@ export interface HeldRequest {
   /** Whether this transaction has locked them, instead of making them active. */
   readonly locked: boolean
   readonly now: number | null
+  /** Whether to write rechecks of their identifiers, where that is part of the statement (`Writes.rechecksHeld`). */
+  readonly recheck?: boolean
 }
 
 /** Rows of one topic that are to be locked. */
@@ -112,6 +114,8 @@ export interface Claim {
   readonly ownerKnown: boolean
   /** Whether the rows are only locked, so that the claim has not written to them. */
   readonly locked?: boolean
+  /** Whether there may be tasks to take behind those that the claim has looked at. */
+  readonly more?: boolean
 }
 
 /** Stripes that a transaction has locked. */

@@ -29,6 +29,8 @@ export interface Context {
   readonly modes: Map<string, TopicMode>
   /** Until when no look for blocked tasks of a topic is made, by `performance.now()`. */
   readonly looks: Map<string, number>
+  /** Topics whose last polls have left tasks that the next poll may find at once. */
+  readonly unfinished: Set<string>
   /** Whose turn was last, in topics of the order `shared`. */
   readonly places: Map<string, Place>
   /** Columns of a claimed row, for polls by the database's clock. */

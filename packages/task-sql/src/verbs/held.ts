@@ -44,14 +44,24 @@ export function heldRequests(
     [active, locked]
       // mutants: equivalent boundary, a request of no tasks finds none
       .filter(({ length }) => length > 0)
-      .map((some) => ({ topic, owner, tasks: some, columns: columnsOf(some), locked: some === locked, now: now() }))
+      .map((some) => ({
+        topic,
+        owner,
+        tasks: some,
+        columns: columnsOf(some),
+        locked: some === locked,
+        now: now(),
+        // mutants: equivalent method, the tasks of a topic are alike in this
+        recheck: some.some((task) => isHeld(task, 'staged')),
+      }))
   )
 }
 
-/** Writes rechecks for tasks that are no longer held: another task of their identifiers may be free now. */
-export function enqueueRechecksOf(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
+/** Writes rechecks for tasks that are no longer held, unless `changeHeld` has: another task of their identifiers may be free now. */
+export function* enqueueRechecksOf(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
+  if (context.dialect.writes.rechecksHeld) return
   const staged = tasks.filter((task) => isHeld(task, 'staged'))
-  return enqueueIdentifiers(
+  yield* enqueueIdentifiers(
     context,
     topic,
     staged.map(({ identifier }) => identifier),

@@ -23,10 +23,9 @@ import { ownerUnknown, topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
 import { isSameMode, plainMode, topicDifferent } from '../core/topic-mode.ts'
 import type { TopicMode } from '../core/topic-mode.ts'
-import { heldRequests } from './held.ts'
-import { isHeld } from '../core/lease.ts'
+import { enqueueRechecksOf, heldRequests } from './held.ts'
 import { heldColumns, isLate, toHeldTask } from '../core/task-row.ts'
-import { enqueueIdentifiers, setBlockingClass } from './recheck.ts'
+import { setBlockingClass } from './recheck.ts'
 
 export function* poll(context: Context, topic: string, options: PollOptions = {}): Verb<HeldTask[]> {
   checkNames(verbOptions.poll, options)
@@ -44,6 +43,7 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
   do {
     const claimed = yield* claimSome(context, topic, size - held.length, options)
     mode = claimed.mode
+    context.unfinished[claimed.more ? 'add' : 'delete'](topic)
     const how = claimed.locked ? 'locked' : mode.condition === 'none' ? 'active' : 'staged'
     const tooLate: HeldTask[] = []
     for (const row of claimed.rows) {
@@ -95,7 +95,8 @@ function* claimSome(
   }
 
   function claimAs(request: ClaimRequest, { order, condition }: TopicMode): Verb<Claim> {
-    if (condition !== 'none') return claimSingular(dialect, request, { order, condition })
+    if (condition !== 'none')
+      return (dialect.claims.singular ?? ((...asked) => claimSingular(dialect, ...asked)))(request, { order, condition })
     if (order === 'shared') return claimShared(dialect, request, asked.shares ?? defaultShares, places)
     return order === 'fifo' ? dialect.claims.plain(request) : claimOrdered(dialect, request, { order, condition })
   }
@@ -115,11 +116,7 @@ function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]
            ${setBlockingClass('ended')}${take}${request.locked ? sql`, tries = ${tries}` : nothing}`,
     )
   }
-  yield* enqueueIdentifiers(
-    context,
-    topic,
-    tasks.filter((task) => isHeld(task, 'staged')).map(({ identifier }) => identifier),
-  )
+  yield* enqueueRechecksOf(context, topic, tasks)
 }
 
 function inOrder({ order }: TopicMode): (left: HeldTask, right: HeldTask) => number {

@@ -44,7 +44,7 @@ import { destroy, initialize, limitStatements, refresh, topics } from './topics.
 
 type Contract = TaskRepository<never, Extract<Execution, 'sync'>>
 
-export type VerbName = Exclude<keyof Contract, 'execution' | 'owner'>
+export type VerbName = Exclude<keyof Contract, 'execution' | 'owner' | 'found'>
 
 /** What a verb of this name takes after the transaction, and returns. */
 type Taken<Name extends VerbName> = Contract[Name] extends (transaction: never, ...given: infer Given) => unknown ? Given : never

@@ -6,6 +6,7 @@ import { migrationTable } from '../shared/migration-table.ts'
 import { postgresMigrations } from './schema.ts'
 import { postgresCoordination } from './coordination.ts'
 import { checkedName, quote, tablesOf } from './tables.ts'
+import type { PostgresTables } from './tables.ts'
 import { transactionScript } from '../shared/script.ts'
 import { states } from '../../core/states.ts'
 import { nothing, raw, sql, statementOf } from '../../core/statement.ts'
@@ -21,6 +22,7 @@ import { postgresOverview } from './overview.ts'
 import { postgresRepair } from './repair.ts'
 import { postgresRights } from './rights.ts'
 import { postgresExamination } from './examination/examination.ts'
+import { claimByFunction } from './claim-by-function.ts'
 import { postgresClaim } from './claim.ts'
 import { lockedBy, lockedHere } from './row-locks.ts'
 import { planSize } from './plan-size.ts'
@@ -77,7 +79,18 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     with: sql`with started as materialized (select pg_catalog.pg_current_xact_id(), coalesce(pg_catalog.pg_sequence_last_value(${tables.sequenceClass}), 0) as drawn${wake && options.notify !== false ? sql`, pg_catalog.pg_notify(${channel}, ${topic})` : nothing})`,
     from: raw('started,'),
   })
-  const { writes, locks, paths } = writesReturning({ tables, among, amongKeys, byKey, lock, begin, held, affected })
+  const { writes, locks, paths } = writesReturning({
+    tables,
+    among,
+    amongKeys,
+    byKey,
+    lock,
+    begin,
+    held,
+    affected: (update, expected, recheck) =>
+      affected(tables, options.notify === false ? undefined : channel, update, expected, recheck),
+    rechecksHeld: true,
+  })
   return defineDialect({
     system: 'postgresql',
     tables,
@@ -160,6 +173,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     },
     claims: {
       plain: postgresClaim(tables, plans),
+      singular: claimByFunction(tables, plans),
       ...postgresOverview(tables, blockedUntil({ instant })),
       ...claimLedger(tables),
     },
@@ -318,11 +332,32 @@ function* inserted(insert: Statement, count: number): Verb<readonly number[]> {
   return Array.from({ length: Number(row?.['count']) }, (_, index) => toNumber(low + index))
 }
 
-/** Runs an update that returns one row instead of one for each task. The sequences are returned only if some tasks are missing. */
-function* affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>> {
+/**
+ * Runs an update that returns one row instead of one for each task. The sequences are returned only if some tasks are missing. With `recheck` it also
+ * writes rechecks of that topic, and wakes its listeners: so that a completion is a single statement.
+ */
+function* affected(
+  tables: PostgresTables,
+  channel: string | undefined,
+  update: Statement,
+  expected: readonly number[],
+  recheck: string | undefined,
+): Verb<ReadonlySet<number>> {
+  const noted =
+    recheck === undefined
+      ? nothing
+      : sql`, noted as (
+      insert into ${tables.turn} (topic, identifier)
+      select p.topic, r.identifier
+        from ${tables.topic} p, (select distinct identifier from touched) r
+       where p.topic = ${recheck} )`
+  const woken =
+    recheck === undefined || channel === undefined
+      ? nothing
+      : sql`, case when count(*) > 0 then pg_catalog.pg_notify(${channel}, ${recheck}) end as woken`
   const rows = yield sql`
-    with touched as (${update})
-    select count(*)::int as count, case when count(*) < ${expected.length}::int then pg_catalog.string_agg(sequence::text, ',') end as sequences
+    with touched as (${update})${noted}
+    select count(*)::int as count, case when count(*) < ${expected.length}::int then pg_catalog.string_agg(sequence::text, ',') end as sequences${woken}
       from touched`
   if (Number(rows[0]?.['count']) === expected.length) return new Set(expected)
   const sequences = String(rows[0]?.['sequences'] ?? '')

@@ -60,11 +60,11 @@ export function openStripes({ lane: stripes }: PostgresTables, topic: string): S
         on conflict (topic, lane) do nothing`
 }
 
-function stripeOf(identifier: Statement): Statement {
+export function stripeOf(identifier: Statement): Statement {
   return sql`(pg_catalog.hashtextextended(${identifier}, 0) & ${raw(String(stripeCount - 1))})::int4`
 }
 
-function isolationUnsupported(topic: string, found: string): TaskError {
+export function isolationUnsupported(topic: string, found: string): TaskError {
   return new TaskError(
     'ISOLATION_UNSUPPORTED',
     `Topic "${topic}" can only be polled or joined at READ COMMITTED, and the transaction is at ${found.toUpperCase()}: what others have just committed would go unseen`,

@@ -29,7 +29,15 @@ export const needs: Readonly<Record<string, string>> = {
   task_sequence: 'usage, select on sequence',
   task_turn_sequence: 'usage, select on sequence',
   task_attach: 'execute on function',
+  // Everybody may execute these, unless the default privileges of the owner say otherwise: they run with the rights of their callers.
+  task_take_fifo: 'execute on function',
+  task_take_lifo: 'execute on function',
+  task_take_priority: 'execute on function',
 }
+
+/** What follows the name of an object in a grant: the types of a function's arguments. */
+const argumentsOf = (object: string): string =>
+  object === 'task_attach' ? '(text)' : object.startsWith('task_take_') ? '(text, text, integer, integer, boolean, bigint)' : ''
 
 /** The server's functions that report a refusal by a row security policy. Messages are translated, but these names are not. */
 const refusedByPolicy = new Set(['ExecWithCheckOptions', 'check_enable_rls'])
@@ -48,7 +56,7 @@ export function permissionDenied(error: Error, schema = 'taskstream'): TaskError
   if (object !== undefined && refusedByPolicy.has(String(routine))) return hidden([`${schema}.${object}`], because)
   // An action that only the owner may do cannot be granted.
   if (object !== undefined && !/must be owner/.test(error.message)) {
-    const needed = `${needs[object]} ${schema}.${object}${object === 'task_attach' ? '(text)' : ''}`
+    const needed = `${needs[object]} ${schema}.${object}${argumentsOf(object)}`
     return new TaskError(
       'PERMISSION_DENIED',
       `This user may not do that with ${schema}.${object}: grant ${needed} to it, as the owner of the tables, or use another user (${error.message})`,
@@ -155,13 +163,13 @@ export function missingRights({ schema }: Pick<PostgresTables, 'schema'>): State
     .filter(([name]) => name !== 'task_pretty')
     .flatMap(([name, right]) => {
       const [, privileges = '', kind = ''] = /^(.*) on ?(.*)$/.exec(right) ?? []
-      return privileges.split(', ').map((privilege) => [name, privilege, kind] as const)
+      return privileges.split(', ').map((privilege) => [name, privilege, kind, argumentsOf(name)] as const)
     })
   return sql`
     select r.value ->> 1 || ' on ' || case r.value ->> 2 when '' then '' else (r.value ->> 2) || ' ' end || x.name as needed, 1 as value
       from pg_catalog.json_array_elements(${JSON.stringify(parts)}::json) r (value),
            lateral (select pg_catalog.format('%s.%I', ${schema}::text, r.value ->> 0)
-                             || case r.value ->> 2 when 'function' then '(text)' else '' end as name) x
+                             || (r.value ->> 3) as name) x
      where case
              when r.value ->> 2 = 'function' then not pg_catalog.has_function_privilege(pg_catalog.to_regprocedure(x.name), r.value ->> 1)
              when r.value ->> 2 = 'sequence' then not pg_catalog.has_sequence_privilege(pg_catalog.to_regclass(x.name), r.value ->> 1)

@@ -25,8 +25,10 @@ interface Parts extends Pick<Dialect, 'tables'>, Pick<AccessPaths, 'among' | 'by
   lock(table: string, mode: Selection['locked']): Statement
   /** The held rows of a request. Each is found by its key, whatever the statistics say. */
   held(request: HeldRequest): HeldRows
-  /** Runs an update that returns `sequence` and reports which of `expected` it touched. */
-  affected(update: Statement, expected: readonly number[]): Verb<ReadonlySet<number>>
+  /** Runs an update that returns `sequence` and reports which of `expected` it touched. With `recheck` it returns `identifier`, too, for rechecks. */
+  affected(update: Statement, expected: readonly number[], recheck: string | undefined): Verb<ReadonlySet<number>>
+  /** Whether `affected` writes rechecks of a topic. */
+  readonly rechecksHeld?: boolean
 }
 
 interface Returning {
@@ -44,6 +46,7 @@ export function writesReturning({
   begin = plain,
   held,
   affected,
+  rechecksHeld = false,
 }: Parts): Returning {
   const keyed = (topic: string, sequences: readonly number[]): Statement =>
     sql`t.topic = ${topic} and ${among(raw('t.sequence'), sequences)}`
@@ -83,11 +86,13 @@ export function writesReturning({
          where ${byKey(raw('free.free_topic'), raw('free.free_sequence'))}
         returning ${returning}`
     },
+    rechecksHeld,
     changeHeld: (request, set) => {
       const rows = held(request)
       const sequences = request.tasks.map(({ sequence }) => sequence)
-      const update = sql`update ${tables.task} as t set ${set(rows)} ${rows.updateFrom} where ${rows.where} returning sequence`
-      return affected(update, sequences)
+      const recheck = rechecksHeld && request.recheck === true
+      const update = sql`update ${tables.task} as t set ${set(rows)} ${rows.updateFrom} where ${rows.where} returning sequence${raw(recheck ? ', identifier' : '')}`
+      return affected(update, sequences, recheck ? request.topic : undefined)
     },
     remove: function* ({ table, key, topic, keys, which, returning = raw(key) }) {
       return yield sql`
