@@ -183,16 +183,17 @@ export class PollLoop<Transaction> {
     const { clock, listener, topic } = this.#environment
     const { leftovers } = this.#settings
     try {
-      if (clock.monotonicMs() >= this.#promoteAt)
-        this.#promoteAt =
-          clock.monotonicMs() + Math.min(promoteEveryMs, (await promoteDue(this.#environment)).nextDueMs ?? Infinity)
+      if (clock.monotonicMs() >= this.#promoteAt) {
+        const { nextDueMs = promoteEveryMs } = await promoteDue(this.#environment)
+        this.#promoteAt = clock.monotonicMs() + Math.min(promoteEveryMs, nextDueMs)
+      }
       if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
-      const { lease, limits } = this.#settings
+      const { lease, limits, poll } = this.#settings
       // Until the database has told what an unanswered poll took, nobody knows how many more tasks a limit allows.
       if (leftovers.isDoubted(topic, limits.hasTotal)) await this.#reclaim()
       // An owner that counts as dead must not take slots: maintenance is about to free them.
       // mutants: equivalent number:1 `: 0`, without the lease nothing is polled
-      const room = lease.holds ? await limits.room(this.#held(), this.#most()) : 0
+      const room = lease.holds ? await limits.room(this.#held(), poll.size * this.#room.batchesAtOnce()) : 0
       // The steps before may have taken long, so the loop checks again whether it may poll.
       if (this.#draining.signal.aborted || !this.#mayPoll()) {
         release()
@@ -254,11 +255,6 @@ export class PollLoop<Transaction> {
     return held
   }
 
-  /** How many tasks the next poll would ask for. */
-  #most(): number {
-    return this.#settings.poll.size * this.#room.batchesAtOnce()
-  }
-
   /** @param most how many tasks may be polled @returns how many were */
   #begin(most: number, release: () => void): Promise<number> {
     return this.#settings.mode === 'leased' || this.#careful > 0
@@ -298,8 +294,8 @@ export class PollLoop<Transaction> {
 
   async #poll(asked: Pick<PollOptions, 'size' | 'order' | 'condition'>): Promise<HeldTask[]> {
     const { repository, topic } = this.#environment
-    const { poll, leftovers, limits } = this.#settings
-    const options = { ...poll, ...asked }
+    const { leftovers, limits } = this.#settings
+    const options = { ...this.#settings.poll, ...asked }
     try {
       return await limits.poll(options.size, (transaction, size) => repository.poll(transaction, topic, { ...options, size }), {
         single: asked.order !== undefined,
