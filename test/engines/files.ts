@@ -56,7 +56,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'conformance/locked-rows': ({ writers }) => writers > 1,
 
   // The tests ask the server who waits for whom, in the SQL of PostgreSQL or of MariaDB.
-  'conformance/{passed-over,waiting,timers-waiting}': ({ family, writers }) => writers > 1 && family !== 'oracle',
+  'conformance/{many-alike-rivals,passed-over,waiting,timers-waiting}': ({ family, writers }) =>
+    writers > 1 && family !== 'oracle',
 
   // These are about settings and locks of MariaDB and MySQL.
   'conformance/{server,locks}': onMysql,

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { AccessPaths, Locks, Writes } from '../../core/dialect.ts'
 import type { HeldRequest, HeldValues, Selection, TaskInsertion } from '../../core/requests.ts'
 import { attemptOf } from '../../core/lease.ts'
+import { alike } from '../shared/alike.ts'
 import { sequencesOf, toNumber } from '../../core/task-row.ts'
 import { states } from '../../core/states.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
@@ -10,7 +11,7 @@ import type { MysqlTables } from './schema.ts'
 import type { Row, Verb } from '../../core/verb.ts'
 import { everyRow, writesByKey } from '../shared/writes-by-key.ts'
 import { rowLocks } from '../shared/row-locks.ts'
-import { keysOf, noSequence, table, textsOf } from './values.ts'
+import { keysOf, noSequence, sequenceIn, table, textsOf } from './values.ts'
 import type { MysqlVariant } from './variants.ts'
 import { valuesOf } from '../shared/writes-returning.ts'
 
@@ -46,6 +47,21 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
     fence: sql`t.state = ${states.active} and t.owner = ${owner} and t.attempt = w.given_attempt`,
   })
   const values: HeldValues = { take: nothing, tries: raw('t.tries'), value: (column) => raw(`w.given_${column}`) }
+  /** Held tasks that differ in their sequences only need no table of values. An update that joins nothing also costs the server much less. */
+  const heldChange = (request: HeldRequest, set: (values: HeldValues) => Statement, own: number): Statement => {
+    const same = alike(request)
+    const keyed = same && sequenceIn(same.sequences)
+    if (!keyed) {
+      const { from, fence } = held(request)
+      return sql`update ${from} set ${set(values)}, mark = ${own} where ${fence}`
+    }
+    const changed = set({ ...values, value: (column) => sql`${same.values.get(column) ?? null}` })
+    return sql`
+      update ${task} t force index (primary)
+         set ${changed}, mark = ${own}
+       where t.topic = ${request.topic} and ${keyed}
+         and t.state = ${states.active} and t.owner = ${request.owner} and t.attempt = ${same.attempt}`
+  }
   const [numbered, number] = variant.numbering(tables)
   // The join reads the rows in their order, without a sort: with a sort, rows would be numbered before they are sorted.
   const insert = ({ columns, values: given, topic, from, where }: TaskInsertion, ignore: Statement): Statement => sql`
@@ -69,8 +85,11 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
     return rows.map(toSequence)
   }
   // The rows are locked already and all of them are changed, so `noSequence` is not needed.
-  const update = (topic: string, keys: readonly number[], set: Statement): Statement =>
-    sql`update ${rowsOf(topic, keys)} set ${set}`
+  const update = (topic: string, keys: readonly number[], set: Statement): Statement => {
+    const keyed = sequenceIn(keys)
+    if (!keyed) return sql`update ${rowsOf(topic, keys)} set ${set}`
+    return sql`update ${task} t force index (primary) set ${set} where t.topic = ${topic} and ${keyed}`
+  }
   const at = (topic: string, keys: readonly number[], from?: Statement, key?: string): Statement =>
     sql`${byKey(topic, keys, from, key)} where ${everyRow}`
   const writes = writesByKey({
@@ -104,9 +123,8 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
       return yield* variant.insertedRows(tables, told, insertion.topic, 'sequence, external_id')
     },
     changeHeld: function* (request, set) {
-      const { from, fence } = held(request)
       const own = randomInt(markBelow)
-      const [told] = yield sql`update ${from} set ${set(values)}, mark = ${own} where ${fence}`
+      const [told] = yield heldChange(request, set, own)
       const sequences = request.tasks.map(({ sequence }) => sequence)
       if (Number(told?.['affectedRows']) === sequences.length) return new Set(sequences)
       const touched = yield sql`select t.sequence from ${byKey(request.topic, sequences)} where t.mark = ${own}`

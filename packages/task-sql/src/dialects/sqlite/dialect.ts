@@ -1,12 +1,11 @@
 import { blockedUntilMs } from '../../core/blocked.ts'
 import type { Dialect, Tables } from '../../core/dialect.ts'
-import type { Claim, ClaimRequest, HeldRequest, RowColumn } from '../../core/requests.ts'
-import { anyPlan, defineDialect } from '../../core/define-dialect.ts'
-import { attemptOf } from '../../core/lease.ts'
-import { claimStatus, mayClaim, plainMode } from '../../core/topic-mode.ts'
+import { defineDialect } from '../../core/define-dialect.ts'
+import { affected, changeHeld, held } from './held.ts'
+import { claimPlain } from './claim.ts'
+import { among, byKey, rows } from './values.ts'
 import { sequencesOf } from '../../core/task-row.ts'
 import { orderByTopic, writesReturning } from '../shared/writes-returning.ts'
-import type { HeldRows } from '../shared/writes-returning.ts'
 import { limit, rowLocks } from '../shared/row-locks.ts'
 import { migrationTable } from '../shared/migration-table.ts'
 import { transactionScript } from '../shared/script.ts'
@@ -17,7 +16,6 @@ import { classifySqliteError } from './errors.ts'
 import { states } from '../../core/states.ts'
 import { nothing, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
-import type { Verb } from '../../core/verb.ts'
 
 const tables: Tables = {
   task: raw('task'),
@@ -78,6 +76,7 @@ export function sqlite(): Dialect {
     },
     writes: {
       ...writes,
+      changeHeld: changeHeld(tables, writes.changeHeld),
       inserted: function* (insert) {
         return sequencesOf(yield insert)
       },
@@ -105,7 +104,7 @@ export function sqlite(): Dialect {
       },
     },
     claims: {
-      plain: claimPlain,
+      plain: claimPlain(tables),
       countOpen: (state, limit) => sql`(select count(*) from (${openRows[state]} limit ${limit}) found)`,
       oldestReady: sql`(select t.created from task t indexed by task_open where t.topic = p.topic and t.state = ${states.ready} and t.state <= ${states.ready} order by t.sequence limit 1)`,
       firstReady: (topic, limit) =>
@@ -132,62 +131,4 @@ const openRows = {
 
 function lock(): Statement {
   return nothing
-}
-
-function among(column: Statement, values: readonly (string | number)[]): Statement {
-  return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`
-}
-
-/** Because of the plus, SQLite looks up each sequence, instead of reading a whole topic for each row. */
-function byKey(topic: Statement, sequence: Statement): Statement {
-  return sql`t.sequence = ${sequence} and +t.topic = ${topic}`
-}
-
-function rows(columns: readonly RowColumn[]): Statement {
-  const count = columns[0]!.values.length
-  const values = Array.from({ length: count }, (_, index) => columns.map((column) => column.values[index]))
-  const list = columns.map(({ name }, index) => `value ->> ${index} as ${name}`).join(', ')
-  return sql`(select ${raw(list)} from json_each(${JSON.stringify(values)})) as r`
-}
-
-/** Held rows. Their keys are named `held_…`, so that `sequence` in a returning clause can only mean the task's column. */
-function held({ topic, owner, tasks, columns }: HeldRequest): HeldRows {
-  const values = rows([
-    { name: 'held_sequence', type: 'integer', values: tasks.map(({ sequence }) => sequence) },
-    { name: 'held_attempt', type: 'integer', values: tasks.map(attemptOf) },
-    ...columns,
-  ])
-  return {
-    updateFrom: sql`from ${values}`,
-    selectFrom: sql`, ${values}`,
-    where: sql`${byKey(sql`${topic}`, raw('r.held_sequence'))} and +t.state = ${states.active} and t.owner = ${owner} and t.attempt = r.held_attempt`,
-    take: nothing,
-    tries: raw('t.tries'),
-    value: (column) => raw(`r.${column}`),
-  }
-}
-
-function* affected(update: Statement): Verb<ReadonlySet<number>> {
-  const touched = yield update
-  return new Set(touched.map((row) => Number(row['sequence'])))
-}
-
-function* claimPlain({ topic, owner, size, now, columns }: ClaimRequest): Verb<Claim> {
-  const claimed = yield sql`
-    update ${tables.task} as t
-       set state = ${states.active},
-           reason = null,
-           owner = ${owner},
-           attempt = attempt + 1,
-           tries = tries + 1,
-           started = coalesce(${now}, cast(round(unixepoch('subsec') * 1000) as integer))
-     where t.sequence in (
-           select sequence
-             from ${tables.task} indexed by task_open
-            where topic = ${topic} and state = ${states.ready} and state <= ${states.ready} and ${mayClaim({ tables }, topic, owner, plainMode)}
-            order by sequence
-            limit ${size})
-    returning ${columns}`
-  if (claimed.length > 0) return { rows: claimed, mode: plainMode, ownerKnown: true }
-  return { rows: [], ...(yield* claimStatus({ tables, plans: anyPlan }, topic, owner)) }
 }
