@@ -115,6 +115,8 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
     },
     claims: {
       plain: claimByKey({ tables, lockFirst: lockFirst(tables, variant), now, update }),
+      // The indexes of the ready list do not have the state, so a poll would pass over every active task that is still listed.
+      unlist: raw('listed = 0, '),
       countOpen: (state, limit) => countOpen(tables, state, limit),
       oldestReady: sql`
         (select t.created

@@ -4,6 +4,7 @@ import { raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import { prettyView } from '../shared/pretty.ts'
 import { operatorsStep } from './operators-step.ts'
+import { readyListStep } from './ready-list-step.ts'
 import { tracesStep } from './traces-step.ts'
 
 /** The differences between the tables of MariaDB and of MySQL. */
@@ -287,5 +288,6 @@ export function mysqlMigrations(
     },
     operatorsStep(tables, storage, addColumns),
     tracesStep(tables, addColumns),
+    readyListStep(tables),
   ]
 }
