@@ -38,6 +38,14 @@ export interface Most {
 export const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[] = [
   ['poll, plain', { postgres: 25_000, mariadb: 850 }, poll('plain', 100)],
   ['poll, last in first out', { postgres: 500, mariadb: 2_500 }, poll('lifo', 100)],
+  [
+    'poll, last in first out, while thousands are held',
+    { postgres: 100_000, mariadb: 60_000 },
+    async (tasks, transaction) => {
+      await tasks.poll(transaction, 'lifo', { size: 5_000 })
+      for (let polls = 0; polls < 10; polls++) await tasks.poll(transaction, 'lifo', { size: 1 })
+    },
+  ],
   ['poll, by priority', { postgres: 500, mariadb: 2_500 }, poll('priority', 100)],
   ['poll, shared', { postgres: 5_000, mariadb: 5_000 }, poll('shared', 100)],
   ['poll, shared, one task', { postgres: 1_500, mariadb: 1_500 }, poll('shared', 1)],
