@@ -294,6 +294,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '6 f0f42c87a38d5b84',
       '7 8505a261f5e547a1',
       '8 440cdf1c4eb8595f',
+      '9 1f60d615e94be37c',
     ])
     expect(hash(mysql())).toEqual([
       '1 18630787a9cf68ab',
@@ -304,6 +305,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '6 0c74f1a58ae053a1',
       '7 b1eb2d70323e797b',
       '8 440cdf1c4eb8595f',
+      '9 14f832f1df4a477f',
     ])
     expect(hash(oracle())).toEqual([
       '1 2472539229165cbf',

@@ -19,7 +19,7 @@ export interface DialectParts extends Pick<Dialect, 'system' | 'tables' | 'schem
   readonly expr: Optional<Expressions, keyof CommonExpressions>
   readonly paths: Optional<AccessPaths, keyof CommonPaths>
   readonly writes: Optional<Writes, 'insertAndWake'>
-  readonly claims: Optional<Claims, 'unlist' | 'record' | 'tidy'>
+  readonly claims: Optional<Claims, 'alsoSet' | 'record' | 'tidy'>
   readonly repair?: Partial<Repairs>
   readonly topics?: Partial<TopicStatements>
   readonly plans?: Plans
@@ -75,7 +75,7 @@ export function defineDialect({
     expr: { ...commonExpressions, limitInOrder: expr.limit, ...expr },
     paths: { ...commonPaths(parts), ...paths },
     writes: { insertAndWake: plainInsertion(parts), ...writes },
-    claims: { unlist: nothing, record: none, tidy: none, ...claims },
+    claims: { alsoSet: nothing, record: none, tidy: none, ...claims },
     repair: { renewTopic: zero, passed: () => raw('1 = 0'), advanceSequence: ahead, ...repair },
     topics: { open: () => [], close: () => [], notify: () => [], wake: () => [], ...topics },
     plans: plans ?? anyPlan,

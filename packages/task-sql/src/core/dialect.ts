@@ -262,11 +262,8 @@ export interface Claims {
    * what the one before has found.
    */
   nextIdentifiers?(topic: string, after: string | undefined, limit: number): Verb<readonly string[]>
-  /**
-   * The assignment that takes a row off the ready list when it is claimed, with a comma behind it. Default: nothing, as an index of the ready list has
-   * ready rows only.
-   */
-  readonly unlist: Statement
+  /** Assignments that every claim makes besides its own, each with a comma behind it. Default: nothing. */
+  readonly alsoSet: Statement
   /** Records which rows of a topic this owner has taken, so that `claimedBy` finds them. `plain` records its own rows. Default: nothing. */
   record(topic: string, owner: string, sequences: readonly number[]): Verb<void>
   /** Deletes records that `claimedBy` no longer needs. Every expiry calls it. Default: nothing. */

@@ -17,7 +17,7 @@ export function isInReadyList(dialect: Dialect, { order }: TopicMode): Statement
 
 /** The assignments that make a task active. */
 export function taken(dialect: Dialect, { owner, now }: ClaimRequest): Statement {
-  return sql`${dialect.claims.unlist}state = ${states.active}, reason = null, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1, started = ${dialect.expr.now(now)}`
+  return sql`${dialect.claims.alsoSet}state = ${states.active}, reason = null, owner = ${owner}, attempt = t.attempt + 1, tries = t.tries + 1, started = ${dialect.expr.now(now)}`
 }
 
 /** Takes the first tasks of the ready list. Topics with an order other than `fifo` have all their ready tasks there. */

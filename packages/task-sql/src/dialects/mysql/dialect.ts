@@ -17,6 +17,7 @@ import { openMissing } from '../shared/lock-stripes.ts'
 import { classifyMysqlError } from './errors.ts'
 import { lockFirst } from './lock-first.ts'
 import { lockStripes, openStripes } from './lock-stripes.ts'
+import { leftBytes } from './room-step.ts'
 import { keysOf } from './values.ts'
 import { mariadbVariant, mysqlVariant } from './variants.ts'
 import type { MysqlVariant } from './variants.ts'
@@ -53,6 +54,12 @@ export function mysql(options: MysqlOptions = {}): Dialect {
 
 const nowMs = raw(`(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000)`)
 const now = (clock: number | null): Statement => (clock === null ? nowMs : sql`${clock}`)
+
+/**
+ * A claim takes its rows off the ready list, whose indexes do not have the state: polls would pass over every active task that is still listed. It
+ * gives up the room that the owner and the start need.
+ */
+const alsoSet = raw(`listed = 0, room = left(room, ${leftBytes}), `)
 
 function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
   checkNames(names, options)
@@ -114,9 +121,8 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
       ...(variant.locksChecked && { check: variant.locksChecked() }),
     },
     claims: {
-      plain: claimByKey({ tables, lockFirst: lockFirst(tables, variant), now, update }),
-      // The indexes of the ready list do not have the state, so a poll would pass over every active task that is still listed.
-      unlist: raw('listed = 0, '),
+      plain: claimByKey({ tables, lockFirst: lockFirst(tables, variant), now, update, alsoSet }),
+      alsoSet,
       countOpen: (state, limit) => countOpen(tables, state, limit),
       oldestReady: sql`
         (select t.created

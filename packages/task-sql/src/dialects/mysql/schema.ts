@@ -5,6 +5,7 @@ import type { Statement } from '../../core/statement.ts'
 import { prettyView } from '../shared/pretty.ts'
 import { operatorsStep } from './operators-step.ts'
 import { readyListStep } from './ready-list-step.ts'
+import { roomStep } from './room-step.ts'
 import { tracesStep } from './traces-step.ts'
 
 /** The differences between the tables of MariaDB and of MySQL. */
@@ -289,5 +290,6 @@ export function mysqlMigrations(
     operatorsStep(tables, storage, addColumns),
     tracesStep(tables, addColumns),
     readyListStep(tables),
+    roomStep(tables, addColumns),
   ]
 }

@@ -53,12 +53,12 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
     const keyed = same && sequenceIn(same.sequences)
     if (!keyed) {
       const { from, fence } = held(request)
-      return sql`update ${from} set ${set(values)}, mark = ${own} where ${fence}`
+      return sql`update ${from} set ${set(values)}, mark = ${own}, room = null where ${fence}`
     }
     const changed = set({ ...values, value: (column) => sql`${same.values.get(column) ?? null}` })
     return sql`
       update ${task} t force index (primary)
-         set ${changed}, mark = ${own}
+         set ${changed}, mark = ${own}, room = null
        where t.topic = ${request.topic} and ${keyed}
          and t.state = ${states.active} and t.owner = ${request.owner} and t.attempt = ${same.attempt}`
   }

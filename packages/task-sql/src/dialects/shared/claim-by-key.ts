@@ -3,7 +3,7 @@ import type { Claim, ClaimRequest } from '../../core/requests.ts'
 import { claimStatus, mayClaim, plainMode } from '../../core/topic-mode.ts'
 import { toNumber } from '../../core/task-row.ts'
 import { states } from '../../core/states.ts'
-import { sql } from '../../core/statement.ts'
+import { nothing, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import type { Row, Verb } from '../../core/verb.ts'
 import { anyPlan } from '../../core/define-dialect.ts'
@@ -14,18 +14,19 @@ export type LockFirst = (request: Pick<ClaimRequest, 'topic' | 'size' | 'columns
 interface Parts extends Pick<Dialect, 'tables'> {
   readonly now: Expressions['now']
   readonly lockFirst: LockFirst
+  readonly alsoSet?: Claims['alsoSet']
   update(topic: string, keys: readonly number[], set: Statement): Statement
 }
 
 /** A claim of two statements: the first locks rows, and the second makes them active by their keys. */
-export function claimByKey({ tables, lockFirst, update, now: instant }: Parts): Claims['plain'] {
+export function claimByKey({ tables, lockFirst, update, now: instant, alsoSet = nothing }: Parts): Claims['plain'] {
   return function* (request: ClaimRequest): Verb<Claim> {
     const { topic, owner, now } = request
     const found = yield* lockFirst(request, mayClaim({ tables }, topic, owner, plainMode))
     if (found.length === 0) return { rows: found, ...(yield* claimStatus({ tables, plans: anyPlan }, topic, owner)) }
     const keys = found.map(({ sequence }) => toNumber(sequence))
     const set = sql`
-           state = ${states.active},
+           ${alsoSet}state = ${states.active},
            reason = null,
            owner = ${owner},
            attempt = t.attempt + 1,
