@@ -171,6 +171,8 @@ describe.skipIf(!canRun)('a node that sleeps', () => {
       repository: {
         ...tasks,
         poll: (...args: Parameters<Tasks['poll']>) => (polls.push(clock.monotonicMs()), tasks.poll(...args)),
+        // When nothing has come for a while, the node looks at all its topics instead.
+        peek: (...args: Parameters<Tasks['peek']>) => (polls.push(clock.monotonicMs()), tasks.peek(...args)),
       },
       transactions: subject.transactions,
       notifier: pgListener(() => new pg.Client({ connectionString: proxy.url })),

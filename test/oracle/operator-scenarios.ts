@@ -27,6 +27,7 @@ export function* operatorScenarios(): Generator<Scenario> {
   yield { verb: 'errors', run: (tasks, tx) => tasks.errors(tx, { topic }) }
   yield { verb: 'held', run: (tasks, tx) => tasks.held(tx, { owner: 'o' }) }
   yield { verb: 'upcoming', run: (tasks, tx) => tasks.upcoming(tx, topic) }
+  yield { verb: 'peek', run: (tasks, tx) => tasks.peek(tx, [topic, 'letters']) }
   yield { verb: 'quiet', scene: { touched: [[/^\s*update/, 0]] }, run: (tasks, tx) => tasks.quiet(tx, 'o') }
   yield { verb: 'redrive', run: (tasks, tx) => tasks.redrive(tx, topic, { fingerprint: 'f' }) }
   yield { verb: 'redrive', run: (tasks, tx) => tasks.redrive(tx, topic, { fingerprint: 'f', dryRun: true }) }

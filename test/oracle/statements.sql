@@ -2560,6 +2560,64 @@ where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state
 order by t.sequence desc
 fetch first :14 rows only
 
+-- peek
+--   number, text, text, text, number, text, text, text
+select p.topic as topic,
+(select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) as ready,
+(select t.due
+  from task t
+  where t.topic = :2 and t.due is not null
+  order by t.due
+  fetch first 1 rows only) as due,
+(select 1
+  from task t
+  where t.topic = :3 and t.due = 253402300799000
+  fetch first 1 rows only) as blocked,
+(select k.ms from task_clock k) as now
+from task_topic p where p.topic = :4 union all
+select p.topic as topic,
+(select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :5) as ready,
+(select t.due
+  from task t
+  where t.topic = :6 and t.due is not null
+  order by t.due
+  fetch first 1 rows only) as due,
+(select 1
+  from task t
+  where t.topic = :7 and t.due = 253402300799000
+  fetch first 1 rows only) as blocked,
+(select k.ms from task_clock k) as now
+from task_topic p where p.topic = :8
+
+-- peek
+--   number, text, text, number, text, number, text, text, number, text
+select p.topic as topic,
+(select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) as ready,
+(select t.due
+  from task t
+  where t.topic = :2 and t.due is not null
+  order by t.due
+  fetch first 1 rows only) as due,
+(select 1
+  from task t
+  where t.topic = :3 and t.due = 253402300799000
+  fetch first 1 rows only) as blocked,
+:4 as now
+from task_topic p where p.topic = :5 union all
+select p.topic as topic,
+(select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :6) as ready,
+(select t.due
+  from task t
+  where t.topic = :7 and t.due is not null
+  order by t.due
+  fetch first 1 rows only) as due,
+(select 1
+  from task t
+  where t.topic = :8 and t.due = 253402300799000
+  fetch first 1 rows only) as blocked,
+:9 as now
+from task_topic p where p.topic = :10
+
 -- poll; so many rows are fetched as are wanted
 --   text, text, number, number, text
 select /*+ first_rows(100) */ t.sequence

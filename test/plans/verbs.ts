@@ -269,6 +269,11 @@ export const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[]
   ],
   ['upcoming, plain', { postgres: 4_000, mariadb: 1_500 }, (tasks, transaction) => tasks.upcoming(transaction, 'plain')],
   ['upcoming, by priority', { postgres: 500, mariadb: 500 }, (tasks, transaction) => tasks.upcoming(transaction, 'priority')],
+  [
+    'peek',
+    { postgres: 30, mariadb: 60 },
+    (tasks, transaction) => tasks.peek(transaction, ['plain', 'keyed', 'lifo', 'priority', 'shared', 'singular', 'one']),
+  ],
   ['held', { postgres: 40_000, mariadb: 4_000 }, (tasks, transaction) => tasks.held(transaction)],
   ['nodes', { postgres: 10, mariadb: 10 }, (tasks, transaction) => tasks.nodes(transaction)],
   ['actions', { postgres: 20, mariadb: 50 }, (tasks, transaction) => tasks.actions(transaction, { topic: 'plain' })],

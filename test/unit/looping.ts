@@ -8,6 +8,7 @@ import type { TaskLimiter } from '../../packages/task-processor/src/polling/limi
 import { PollLoop } from '../../packages/task-processor/src/polling/poll-loop.ts'
 import type { PollSettings } from '../../packages/task-processor/src/polling/poll-settings.ts'
 import { SharedLimits } from '../../packages/task-processor/src/polling/shared-limits.ts'
+import { SharedLook } from '../../packages/task-processor/src/polling/shared-look.ts'
 import { SharedCommits } from '../../packages/task-processor/src/batches/shared-commits.ts'
 import { SharedCompletions } from '../../packages/task-processor/src/batches/shared-completions.ts'
 import { expect } from 'vitest'
@@ -149,6 +150,7 @@ export function looping(options: LoopingOptions = {}): Looping {
     },
     mayHoldAhead,
     idleMs: () => idleMs,
+    look: new SharedLook({ repository, dispatcher, listener, clock }),
     limiter: options.limiter ? counting : unlimited,
     limits,
     isQuiet: () => looped.quiet,

@@ -77,6 +77,7 @@ export type {
   Holding,
   PollHold,
   PollOptions,
+  PeekedTopic,
   PromotedDue,
   PromoteDueOptions,
   TaskSource,

@@ -72,7 +72,7 @@ async function beat<Transaction>(
   isStopped: () => boolean,
 ): Promise<void> {
   try {
-    await dispatcher.once<void>((transaction) => repository.heartbeat(transaction), { statementTimeoutMs })
+    await dispatcher.once<void>((transaction) => repository.heartbeat(transaction), { single: true, statementTimeoutMs })
   } catch (error) {
     // The owner was removed as dead. Its tasks are gone, and it registers again.
     if (!isTaskError(error, 'OWNER_UNKNOWN')) throw error

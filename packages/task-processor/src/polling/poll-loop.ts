@@ -5,6 +5,7 @@ import type { Batch, BatchEnvironment } from '../batches/batch.ts'
 import { LeasedBatch } from '../batches/leased-batch.ts'
 import { Findings, plainMode } from './findings.ts'
 import { unlimited } from './limiter.ts'
+import { LoopSleep } from './loop-sleep.ts'
 import { PollRoom } from './poll-room.ts'
 import type { PollSettings } from './poll-settings.ts'
 import { every } from '../core/clock.ts'
@@ -28,6 +29,7 @@ export class PollLoop<Transaction> {
   readonly #room: PollRoom<Transaction>
   readonly #polling: Condition
   readonly #findings: Findings
+  readonly #sleep: LoopSleep<Transaction>
   readonly #draining = new AbortController()
   /**
    * How many tasks are still to be polled by a lease, where tries count, before transactional batches begin. Set after a start, as a task may have killed
@@ -36,7 +38,6 @@ export class PollLoop<Transaction> {
   #careful: number
   /** Whether the topic is plain, as far as is known. */
   #plain: boolean
-  #empty = 0
   /** Since when polls find nothing, by the monotonic clock. */
   #emptyAt: number | undefined
   /** When due tasks are promoted next, before a poll: while the topic is busy, or when a task is known to be due. */
@@ -54,6 +55,7 @@ export class PollLoop<Transaction> {
     this.#wake = new Wake(environment.clock)
     this.#polling = new Condition(environment.listener, 'poll', environment.topic)
     this.#findings = new Findings(environment)
+    this.#sleep = new LoopSleep({ environment, settings, wake: this.#wake, polling: this.#polling, held: () => this.#held() })
     this.#careful = settings.poll.size
     const { order = 'fifo', condition = 'none' } = settings.poll
     this.#plain = order === 'fifo' && condition === 'none'
@@ -98,12 +100,12 @@ export class PollLoop<Transaction> {
         this.#emptyAt = undefined
         if (this.#settings.isQuiet()) await this.#letGo()
         // The loop is woken when a batch ends, and when the lease holds again.
-        await this.#sleep(version, promoteEveryMs)
+        await this.#sleep.alone(version, promoteEveryMs)
         continue
       }
       const pausedMs = this.#resumeAt - this.#environment.clock.monotonicMs()
       if (pausedMs > 0) {
-        await this.#sleep(version, pausedMs)
+        await this.#sleep.alone(version, pausedMs)
         continue
       }
       let release: () => void
@@ -121,7 +123,8 @@ export class PollLoop<Transaction> {
         continue
       }
       const sleepMs = await this.#turn(release, version)
-      if (sleepMs > 0) await this.#sleep(version, sleepMs)
+      if (sleepMs === Infinity) this.#promoteAt = await this.#sleep.withOthers(version, this.#promoteAt)
+      else if (sleepMs > 0) await this.#sleep.alone(version, sleepMs)
       // A synchronous driver never yields to the event loop: without this turn no timer would fire and no heartbeat be sent while there is work.
       else await turnOfEventLoop()
     }
@@ -146,7 +149,7 @@ export class PollLoop<Transaction> {
     const { limiter, limits } = this.#settings
     const { clock, topic } = this.#environment
     if (limits.restAfterMs(0) === Infinity) return limiter.acquire(topic, signal)
-    const end = every(clock, promoteEveryMs, () => void this.#rest())
+    const end = every(clock, promoteEveryMs, () => void this.#sleep.rest())
     try {
       return await limiter.acquire(topic, signal)
     } finally {
@@ -154,31 +157,12 @@ export class PollLoop<Transaction> {
     }
   }
 
-  /** Sleeps as the wake-up does, and rests meanwhile if it is long. */
-  async #sleep(version: number, ms: number): Promise<void> {
-    let left = ms
-    while (left > 0 && version === this.#wake.version) {
-      const restAfterMs = this.#settings.limits.restAfterMs(this.#held())
-      if (restAfterMs === 0) await this.#rest()
-      const slice = restAfterMs === 0 ? left : Math.min(left, restAfterMs)
-      await this.#wake.sleep(version, slice)
-      left -= slice
-    }
-  }
-
-  /** Others get the slots that the loop does not use. @param isRefused whether the database has refused a poll, which then took nothing */
-  async #rest(isRefused = false): Promise<void> {
-    const { lease, leftovers, limits } = this.#settings
-    // Tasks that nobody knows of have slots too.
-    if (!lease.holds || (!isRefused && leftovers.isOpen(this.#environment.topic))) return
-    try {
-      await limits.rest(this.#held())
-    } catch (error) {
-      this.#polling.failed(error)
-    }
-  }
-
-  /** Polls once. @param release called when the poll brought nothing, or when its batch has ended @returns how long to sleep, in milliseconds */
+  /**
+   * Polls once.
+   *
+   * @param release called when the poll brought nothing, or when its batch has ended
+   * @returns how long to sleep, in milliseconds; infinite if the node's look at all its topics is to end the sleep
+   */
   async #turn(release: () => void, version: number): Promise<number> {
     const { clock, listener, topic } = this.#environment
     const { leftovers } = this.#settings
@@ -208,7 +192,7 @@ export class PollLoop<Transaction> {
         return limitedMs
       }
       if (found > 0) {
-        this.#empty = 0
+        this.#sleep.foundTasks()
         this.#emptyAt = undefined
         this.#promoteAt = Math.min(this.#promoteAt, clock.monotonicMs() + promoteEveryMs)
         return found < room && this.#findings.waitsFor(this.batches.size) ? this.#briefMs() : 0
@@ -224,28 +208,23 @@ export class PollLoop<Transaction> {
       const { promoted, nextDueMs: dueMs = Infinity, lookAgainMs = Infinity } = await promoteDue(this.#environment)
       // Nobody tells when the tasks have ended for which a blocked one waits: they may be of any topic.
       const nextDueMs = Math.min(dueMs, lookAgainMs)
-      const sleepMs = Math.min(nextDueMs, leftovers.pauseMs(topic), this.#idleMs(++this.#empty))
+      const sleepMs = Math.min(nextDueMs, leftovers.pauseMs(topic), this.#sleep.pauseAfterEmpty())
       this.#promoteAt = clock.monotonicMs() + nextDueMs
-      return promoted > 0 ? 0 : sleepMs
+      if (promoted > 0) return 0
+      return this.#sleep.isIdle && lookAgainMs === Infinity && leftovers.pauseMs(topic) === Infinity ? Infinity : sleepMs
     } catch (error) {
       release()
       this.#emptyAt = undefined
       this.#polling.failed(error)
       // A poll that the database refuses would be refused again, and others may be allowed what this process is not.
-      if (!isPassing(error)) await this.#rest(true)
+      if (!isPassing(error)) await this.#sleep.rest(true)
       return pauseMs(this.#polling.failures, 100, 2, 10_000, 0.5)
     }
   }
 
   /** Gives the pause while batches are at work. Due tasks are promoted as often as on a busy topic. */
   #briefMs(): number {
-    return Math.max(1, Math.min(this.#idleMs(++this.#empty), this.#promoteAt - this.#environment.clock.monotonicMs()))
-  }
-
-  /** Gives the pause after a number of empty polls. Pauses begin short, as tasks often come together, and longer ones begin longer. */
-  #idleMs(empty: number): number {
-    const longest = this.#settings.idleMs()
-    return pauseMs(empty, Math.min(Math.max(longest / 200, 5), 150), 2, longest, 0.25)
+    return Math.max(1, Math.min(this.#sleep.pauseAfterEmpty(), this.#promoteAt - this.#environment.clock.monotonicMs()))
   }
 
   /** How many tasks of the topic this process holds, as far as it knows. */

@@ -1,5 +1,6 @@
 import type { PollOptions } from '@taskstream/task-api'
 import type { Leftovers } from '../batches/leftovers.ts'
+import type { SharedLook } from './shared-look.ts'
 import type { TaskLimiter } from './limiter.ts'
 import type { SharedLimits } from './shared-limits.ts'
 
@@ -12,6 +13,8 @@ export interface PollSettings<Transaction> {
   /** Whether batches may be held ahead of their handlers, as nobody has said how many. */
   readonly mayHoldAhead: boolean
   readonly idleMs: () => number
+  /** Looks at the topic while the loop sleeps, together with others. */
+  readonly look: SharedLook<Transaction>
   readonly limiter: TaskLimiter
   /** The limits that all processes keep together. */
   readonly limits: SharedLimits<Transaction>

@@ -20,11 +20,11 @@ export class Wake {
     this.#sleeper?.()
   }
 
-  /** Sleeps for `ms` milliseconds, or until a wake-up after `version`. Only one sleeper at a time is allowed. */
+  /** Sleeps for `ms` milliseconds, which may be infinite, or until a wake-up after `version`. Only one sleeper at a time is allowed. */
   async sleep(version: number, ms: number): Promise<void> {
     if (version !== this.#version) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    const cancel = this.#clock.after(ms, resolve)
+    const cancel = ms < Infinity ? this.#clock.after(ms, resolve) : (): void => {}
     this.#sleeper = resolve
     await promise
     cancel()

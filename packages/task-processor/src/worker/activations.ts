@@ -113,11 +113,9 @@ export class Activations<Transaction> {
 
   async #read(patience?: Patience): Promise<ReadonlyMap<string, Activation>> {
     const { repository, dispatcher } = this.#options
-    return dispatcher.patiently<ReadonlyMap<string, Activation>>(
-      (transaction) => repository.activations(transaction),
-      patience,
-      this.#condition,
-    )
+    const read = (transaction: Transaction): ReadonlyMap<string, Activation> | Promise<ReadonlyMap<string, Activation>> =>
+      repository.activations(transaction)
+    return patience ? dispatcher.patiently(read, patience, this.#condition) : dispatcher.once(read, { single: true })
   }
 
   #compare(manager: TaskManager<Transaction>, stored: Activation | undefined): void {

@@ -116,7 +116,9 @@ export class Maintenance<Transaction> {
   /** Tells the loops which limits their topics have, as others may have changed them. */
   async #limit(): Promise<void> {
     const { repository, dispatcher, leaseMs, limited } = this.#options
-    const limits = await dispatcher.once<ReadonlyMap<string, TopicLimits>>((transaction) => repository.limits(transaction))
+    const limits = await dispatcher.once<ReadonlyMap<string, TopicLimits>>((transaction) => repository.limits(transaction), {
+      single: true,
+    })
     for (const manager of limited()) manager.limit(limits.get(manager.topic))
     if (limits.size > 0) await dispatcher.once<number>((transaction) => repository.freeSlots(transaction, leaseMs))
     for (const manager of limited()) {

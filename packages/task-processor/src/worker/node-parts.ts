@@ -6,6 +6,7 @@ import { Condition, overheard, safeListener } from '../core/listener.ts'
 import type { SafeListener } from '../core/listener.ts'
 import { Presence } from '../liveness/presence.ts'
 import { keepsReports, Reporting } from '../liveness/reporting.ts'
+import { SharedLook } from '../polling/shared-look.ts'
 import { Submitter } from '../submit/submit.ts'
 import { Maintenance } from './maintenance.ts'
 import { checkNodeOptions, checkParts } from './node-options.ts'
@@ -31,6 +32,7 @@ export interface NodeParts<Transaction> {
   readonly listener: SafeListener
   readonly presence: Presence<Transaction>
   readonly leftovers: Leftovers<Transaction>
+  readonly look: SharedLook<Transaction>
   readonly maintenance: Maintenance<Transaction>
   readonly activations: Activations<Transaction>
   readonly submitter: Submitter<Transaction>
@@ -86,6 +88,7 @@ export function makeNodeParts<Transaction>(
     dispatcher,
     listener,
     leftovers,
+    look: new SharedLook(shared),
     reporting,
     activations,
     submitter: new Submitter({ repository, transactions: dispatcher.source, onCommitted: wake }),

@@ -28,6 +28,7 @@ export interface ManagerEnvironment<Transaction> extends Omit<
   readonly leftovers: Leftovers<Transaction>
   readonly defaultIdleMs: () => number
   readonly lease: PollSettings<Transaction>['lease']
+  readonly look: PollSettings<Transaction>['look']
   /** Whether the node was asked to take no more tasks. */
   readonly isQuiet: () => boolean
   /** Whether topics may be started, as the node runs. */
@@ -265,7 +266,7 @@ export class TaskManager<Transaction> {
 
   #loop(handler: OpenHandler<Transaction>): PollLoop<Transaction> {
     const { size, mode, share, retry, timeoutMs, abortMs, idleMs, retainMs, topicOptions, shares } = this.processing
-    const { limiter, leftovers, lease, defaultIdleMs, isQuiet, listener, ...environment } = this.#environment
+    const { limiter, leftovers, lease, look, defaultIdleMs, isQuiet, listener, ...environment } = this.#environment
     const { order, condition } = topicOptions ?? {}
     const { processing } = this
     const shared = { ...environment, discard: discarded(retainMs) }
@@ -282,6 +283,7 @@ export class TaskManager<Transaction> {
         },
         mayHoldAhead: processing.concurrency === undefined && handler.capacity === undefined,
         idleMs: () => idleMs ?? defaultIdleMs(),
+        look,
         limiter,
         limits: this.#limits,
         leftovers,

@@ -85,12 +85,13 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     if (this.#managers.has(topic))
       throw new TaskError('LIFECYCLE', `Topic "${topic}" is processed by this node already`, { topic })
     const { repository, transactions, limiter = unlimited } = this.#options
-    const { settings, leftovers, dispatcher, listener, presence, reporting } = this.#parts
+    const { settings, leftovers, look, dispatcher, listener, presence, reporting } = this.#parts
     const environment = {
       topic,
       repository,
       limiter,
       leftovers,
+      look,
       dispatcher,
       listener,
       clock: settings.clock,

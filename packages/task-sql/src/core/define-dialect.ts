@@ -3,6 +3,7 @@ import type {
   Claims,
   Dialect,
   Expressions,
+  Glimpse,
   Plans,
   Repairs,
   SessionStatements,
@@ -19,7 +20,7 @@ export interface DialectParts extends Pick<Dialect, 'system' | 'tables' | 'schem
   readonly expr: Optional<Expressions, keyof CommonExpressions>
   readonly paths: Optional<AccessPaths, keyof CommonPaths>
   readonly writes: Optional<Writes, 'insertAndWake'>
-  readonly claims: Optional<Claims, 'alsoSet' | 'record' | 'tidy'>
+  readonly claims: Optional<Claims, 'alsoSet' | 'record' | 'tidy' | 'glimpses'>
   readonly repair?: Partial<Repairs>
   readonly topics?: Partial<TopicStatements>
   readonly plans?: Plans
@@ -75,7 +76,7 @@ export function defineDialect({
     expr: { ...commonExpressions, limitInOrder: expr.limit, ...expr },
     paths: { ...commonPaths(parts), ...paths },
     writes: { insertAndWake: plainInsertion(parts), ...writes },
-    claims: { alsoSet: nothing, record: none, tidy: none, ...claims },
+    claims: { alsoSet: nothing, record: none, tidy: none, glimpses: oneByOne(parts, claims), ...claims },
     repair: { renewTopic: zero, passed: () => raw('1 = 0'), advanceSequence: ahead, ...repair },
     topics: { open: () => [], close: () => [], notify: () => [], wake: () => [], ...topics },
     plans: plans ?? anyPlan,
@@ -97,6 +98,16 @@ const commonExpressions: Omit<CommonExpressions, 'limitInOrder'> = {
   shared: nothing,
   alone: nothing,
   conditionColumn: 'condition',
+}
+
+/** Looks at each topic by a select of its own. */
+function oneByOne(
+  { tables }: Pick<Dialect, 'tables'>,
+  { countOpen }: Pick<Claims, 'countOpen'>,
+): (topics: readonly string[]) => readonly Glimpse[] {
+  const ready = countOpen('ready', 1)
+  return (topics) =>
+    topics.map((topic) => ({ from: sql`${tables.topic} p where p.topic = ${topic}`, topic: sql`${topic}`, ready }))
 }
 
 function commonPaths({ tables }: Pick<Dialect, 'tables'>): CommonPaths {

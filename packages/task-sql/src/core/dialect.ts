@@ -258,6 +258,11 @@ export interface Claims {
   /** Selects `sequence` of the first ready tasks of a topic. It reads no ended tasks, and locks nothing. */
   firstReady(topic: string, limit: number): Statement
   /**
+   * Selects by which `peek` looks at topics, at most a hundred of them. They read no ended tasks. Default: a select for each topic, as not every server finds
+   * an index for the topic of an outer row.
+   */
+  glimpses(topics: readonly string[]): readonly Glimpse[]
+  /**
    * The next identifiers of a keyed topic, ascending, after this one or from the first. Absent where a statement can walk an index by itself, each step by
    * what the one before has found.
    */
@@ -268,6 +273,16 @@ export interface Claims {
   record(topic: string, owner: string, sequences: readonly number[]): Verb<void>
   /** Deletes records that `claimedBy` no longer needs. Every expiry calls it. Default: nothing. */
   tidy(): Verb<void>
+}
+
+/** How a select finds out about one topic, or several. */
+export interface Glimpse {
+  /** The table of topics `p`, with a condition, to follow `from`. */
+  readonly from: Statement
+  /** The topic, for conditions on tasks: a value, or a column. */
+  readonly topic: Statement
+  /** Greater than zero if there are ready tasks, or there may be. */
+  readonly ready: Statement
 }
 
 /** Repairs of things other than the derived columns of tasks. */

@@ -24,6 +24,7 @@ import { nodes, quiet, report } from './nodes.ts'
 import { overview } from './overview.ts'
 import { heartbeat, owners, purgeOwners, register, unregister } from './owners.ts'
 import { page, task } from './page.ts'
+import { peek } from './peek.ts'
 import { poll } from './poll.ts'
 import { purge, purgeAll } from './purge.ts'
 import { push } from './push.ts'
@@ -67,6 +68,7 @@ export const verbs: Verbs = {
   handBack,
   reclaim,
   promoteDue,
+  peek,
   recreate,
   redrive,
   lock,

@@ -43,6 +43,7 @@ export const badInput: Part = part('bad input', (engine) => {
       await refused('topic', (transaction) => fixture.tasks.handBack(transaction, topic, []))
       await refused('topic', (transaction) => fixture.tasks.reclaim(transaction, topic, []))
       await refused('topic', (transaction) => fixture.tasks.promoteDue(transaction, topic))
+      await refused('topic', (transaction) => fixture.tasks.peek(transaction, [topic]))
       await refused('topic', (transaction) => fixture.tasks.task(transaction, topic, 1))
       await refused('topic', (transaction) => fixture.tasks.page(transaction, topic))
       await refused('topic', (transaction) => fixture.tasks.count(transaction, { topic }))

@@ -46,6 +46,7 @@ import { sharedMany } from './shared-many.ts'
 import { shared } from './shared.ts'
 import { owner } from './owner.ts'
 import { ownerBounds } from './owner-bounds.ts'
+import { peek } from './peek.ts'
 import { periodic } from './periodic.ts'
 import { periodicChanges } from './periodic-changes.ts'
 import { periodicClocks } from './periodic-clocks.ts'
@@ -123,6 +124,7 @@ const parts: Readonly<Record<string, Part>> = {
   'shared-many': sharedMany,
   owner,
   'owner-bounds': ownerBounds,
+  peek,
   periodic,
   'periodic-changes': periodicChanges,
   'periodic-clocks': periodicClocks,

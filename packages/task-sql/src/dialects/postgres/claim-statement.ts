@@ -126,7 +126,7 @@ function claimStatement(
   const free = sql`${ready} and ((select clean from start) or not ${lockedHere})`
   const places = mayLock ? columns : raw('t.ctid as place')
   // mutants: equivalent sql-literal `false`, kept for the transaction only, it is computed more often
-  const session = sql`case when run = ${known.run}::text then run else pg_catalog.set_config('taskstream.run', ${run}, false) end`
+  const session = sql`case when run = ${known.run}::text then run else pg_catalog.set_config('taskstream.run', ${thisRun}, false) end`
   // mutants: equivalent condition `tables.partitioned`, a value or a column, it is the same topic
   // mutants: equivalent sql-order `order by t.topic, t.sequence limit 1) is not null`, any row will do
   // mutants: equivalent sql-number:2 `sequence - 1 from first`, the next polls read one row more
@@ -185,7 +185,7 @@ export function historyOf({ partitioned, schema, taskClass, sequenceClass }: Pos
 }
 
 /** The last sequence that was drawn. */
-function drawn({ sequence }: Pick<PostgresTables, 'sequence'>): Statement {
+export function drawn({ sequence }: Pick<PostgresTables, 'sequence'>): Statement {
   return sql`(select case when is_called then last_value else last_value - 1 end from ${sequence})`
 }
 
@@ -199,7 +199,7 @@ function runOf(history: string): string | null {
 export const sessionsRun: string = "pg_catalog.current_setting('taskstream.run', true)"
 
 /** The server's run: when it started, and when its statistics were last reset, as a crash does. */
-const run = raw(
+export const thisRun: Statement = raw(
   `pg_catalog.concat_ws('/', extract(epoch from pg_catalog.pg_postmaster_start_time()), extract(epoch from pg_catalog.pg_stat_get_bgwriter_stat_reset_time()))`,
 )
 

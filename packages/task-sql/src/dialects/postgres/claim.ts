@@ -53,8 +53,7 @@ const manyHistories = 5
  * and a push lists its tasks below the persisted low watermark. If sessions draw sequences in advance, tasks may appear below the low
  * watermark: claims then refuse to take any. One check in each history is enough, because altering a sequence changes its storage.
  */
-export function postgresClaim(tables: PostgresTables, plans: Plans): Claims['plain'] {
-  const watermarks = new Map<string, TopicWatermarks>()
+export function postgresClaim(tables: PostgresTables, plans: Plans, watermarks: Map<string, TopicWatermarks>): Claims['plain'] {
   /** Topics that had listed rows when they were last polled. */
   const relisting = new Set<string>()
   const fastPath = new FastPathClaims(tables)

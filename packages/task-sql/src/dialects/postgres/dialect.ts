@@ -18,6 +18,7 @@ import { sequencesOf, toNumber } from '../../core/task-row.ts'
 import { limit, rowLocks } from '../shared/row-locks.ts'
 import { lockStripes, openStripes } from './lock-stripes.ts'
 import { blockedUntil } from '../../core/blocked.ts'
+import { postgresGlimpses } from './glimpses.ts'
 import { postgresOverview } from './overview.ts'
 import { postgresRepair } from './repair.ts'
 import { postgresRights } from './rights.ts'
@@ -26,6 +27,7 @@ import { claimByFunction } from './claim-by-function.ts'
 import { postgresClaim } from './claim.ts'
 import { lockedBy, lockedHere } from './row-locks.ts'
 import { planSize } from './plan-size.ts'
+import type { TopicWatermarks } from './watermarks.ts'
 import { inOrder } from './in-order.ts'
 import { inTopic, ready } from './topic.ts'
 import { orderByTopic, writesReturning } from '../shared/writes-returning.ts'
@@ -73,6 +75,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   const tables = tablesOf(schema, options.partitioned)
   const channel = postgresChannel(schema)
   const plans = planSize(tables)
+  const watermarks = new Map<string, TopicWatermarks>()
   const begin = (topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement } => ({
     // The transaction draws its id before its sequences, because low watermarks rely on that order (claim.ts). The subquery is
     // materialised, because PostgreSQL would not compute the unused column of another one.
@@ -172,8 +175,9 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       lockedBy: lockedBy(tables),
     },
     claims: {
-      plain: postgresClaim(tables, plans),
+      plain: postgresClaim(tables, plans, watermarks),
       singular: claimByFunction(tables, plans),
+      glimpses: postgresGlimpses(tables, watermarks, unnest),
       ...postgresOverview(tables, blockedUntil({ instant })),
       ...claimLedger(tables),
     },

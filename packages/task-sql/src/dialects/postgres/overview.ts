@@ -16,9 +16,7 @@ export function postgresOverview(
   blockedUntil: Statement,
 ): Pick<Claims, 'countOpen' | 'oldestReady' | 'firstReady'> {
   const { task, holding } = tables
-  const fresh = sql`${inTopic(tables, raw('p.topic'), raw('p.floor'))} and not t.listed and ${ready} and not p.listing`
-  const listed = sql`${inTopic(tables, raw('p.topic'))} and t.listed and ${ready} and p.stage is distinct from ${stages.open}`
-  const open = sql`${inTopic(tables, raw('p.topic'))} and coalesce(t.stage = ${stages.open}, false) and ${ready}`
+  const { fresh, listed, open } = readyRows(tables, raw('p.topic'), raw('p.floor'))
   const first = (where: Statement): Statement =>
     sql`(select t.created from ${task} t where ${where} order by t.topic, t.sequence limit 1)`
   // Because of the limit, the planner reads an index in order and stops early.
@@ -59,5 +57,18 @@ export function postgresOverview(
        limit ${limit}::int8`,
     oldestReady: sql`
       (select min(found.created) from (${first(fresh)} union all ${first(listed)} union all ${first(open)}) found)`,
+  }
+}
+
+/** Conditions for the ready rows `t` of the topic `p`: its fresh rows above a low watermark, its listed rows, and its open ones. */
+export function readyRows(
+  tables: PostgresTables,
+  topic: Statement,
+  floor: Statement,
+): { readonly fresh: Statement; readonly listed: Statement; readonly open: Statement } {
+  return {
+    fresh: sql`${inTopic(tables, topic, floor)} and not t.listed and ${ready} and not p.listing`,
+    listed: sql`${inTopic(tables, topic)} and t.listed and ${ready} and p.stage is distinct from ${stages.open}`,
+    open: sql`${inTopic(tables, topic)} and coalesce(t.stage = ${stages.open}, false) and ${ready}`,
   }
 }

@@ -106,6 +106,13 @@ export function sqlite(): Dialect {
     claims: {
       plain: claimPlain(tables),
       countOpen: (state, limit) => sql`(select count(*) from (${openRows[state]} limit ${limit}) found)`,
+      glimpses: (topics) => [
+        {
+          from: sql`${rows([{ name: 'topic', type: 'text', values: topics }])} join ${tables.topic} p on p.topic = r.topic`,
+          topic: raw('p.topic'),
+          ready: sql`exists (${openRows.ready})`,
+        },
+      ],
       oldestReady: sql`(select t.created from task t indexed by task_open where t.topic = p.topic and t.state = ${states.ready} and t.state <= ${states.ready} order by t.sequence limit 1)`,
       firstReady: (topic, limit) =>
         sql`select t.sequence from task t indexed by task_open where t.topic = ${topic} and t.state = ${states.ready} and t.state <= ${states.ready} order by t.sequence limit ${limit}`,

@@ -1,0 +1,58 @@
+/** Looks at several topics at once, for nodes that sleep on them. */
+import { checkTopic, invalid } from '@taskstream/task-api'
+import type { PeekedTopic } from '@taskstream/task-api'
+import { blockedUntil, blockedUntilMs } from '../core/blocked.ts'
+import type { Dialect, Glimpse } from '../core/dialect.ts'
+import { join, raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
+import { toNumber } from '../core/task-row.ts'
+import type { Verb } from '../core/verb.ts'
+import type { Context } from '../core/verb-context.ts'
+
+/** How many topics a statement is about. Each may be a part of its text, and servers take a limited number of parts. */
+// mutants: equivalent number, one more or less is as good
+const portion = 100
+
+const mostTopics = 10_000
+
+export function* peek({ dialect, now }: Context, topics: readonly string[]): Verb<ReadonlyMap<string, PeekedTopic>> {
+  if (!Array.isArray(topics) || topics.length > mostTopics)
+    throw invalid('topics', topics, `must be an array of at most ${mostTopics} topics`)
+  for (const topic of topics) checkTopic(topic)
+  const clock = now()
+  const found = new Map<string, PeekedTopic>()
+  const asked = [...new Set(topics)]
+  for (let from = 0; from < asked.length; from += portion) {
+    const glimpses = dialect.claims.glimpses(asked.slice(from, from + portion))
+    const rows = yield join(
+      glimpses.map((glimpse) => glimpseStatement(dialect, glimpse, clock)),
+      ' union all ',
+    )
+    for (const row of rows) {
+      const due = row['due'] === null ? blockedUntilMs : toNumber(row['due'])
+      found.set(String(row['topic']), {
+        ready: toNumber(row['ready']) > 0,
+        blocked: row['blocked'] !== null,
+        ...(due !== blockedUntilMs && { nextDueMs: Math.max(0, due - toNumber(row['now'])) }),
+      })
+    }
+  }
+  return found
+}
+
+function glimpseStatement({ expr, tables }: Dialect, { from, topic, ready }: Glimpse, clock: number | null): Statement {
+  return sql`
+    select p.topic as topic,
+           ${ready} as ready,
+           (select ${expr.epochMs(raw('t.due'))}
+              from ${tables.task} t
+             where t.topic = ${topic} and t.due is not null
+             order by t.due
+             ${expr.limit(raw('1'))}) as due,
+           (select 1
+              from ${tables.task} t
+             where t.topic = ${topic} and t.due = ${blockedUntil(expr)}
+             ${expr.limit(raw('1'))}) as blocked,
+           ${expr.epochMs(expr.now(clock))} as now
+      from ${from}`
+}
