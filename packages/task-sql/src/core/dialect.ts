@@ -258,7 +258,7 @@ export interface Claims {
   /** Selects `sequence` of the first ready tasks of a topic. It reads no ended tasks, and locks nothing. */
   firstReady(topic: string, limit: number): Statement
   /**
-   * Selects by which `peek` looks at topics, at most a hundred of them. They read no ended tasks. Default: a select for each topic, as not every server finds
+   * Selects by which `peek` looks at topics, at most 128 of them. They read no ended tasks. Default: a select for each topic, as not every server finds
    * an index for the topic of an outer row.
    */
   glimpses(topics: readonly string[]): readonly Glimpse[]

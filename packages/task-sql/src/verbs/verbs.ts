@@ -135,6 +135,7 @@ export const frequent: ReadonlySet<VerbName> = new Set<VerbName>([
   'complete',
   'handBack',
   'promoteDue',
+  'peek',
   'admit',
   'heartbeat',
 ])
