@@ -61,7 +61,7 @@ export interface ProcessOptions<Transaction> extends TopicOptions {
   readonly abortMs?: number
   /**
    * The longest pause between polls of an empty topic, in milliseconds, 1 to one day. Default 30 000 while the node has a working notifier, which wakes it
-   * earlier, and otherwise 1 000.
+   * earlier, and otherwise 1 000. After pauses so long, a look at all such topics of the node takes the place of the polls.
    */
   readonly idleMs?: number
   /**
