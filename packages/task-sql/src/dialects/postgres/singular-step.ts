@@ -46,6 +46,8 @@ const placeIn: Readonly<Record<SingularOrder, string>> = {
 }
 
 /**
+ * The search path stays the caller's, as triggers of somebody else's on the table may need it: all names here have their schema.
+ *
  * The parameters are the topic, the owner, how many tasks to take, the number of the condition, whether to take any, and epoch milliseconds of a test clock
  * or null. The rows are the tasks that were taken. A row without a sequence says that the poll has not looked at all.
  *
@@ -100,7 +102,6 @@ function takeFunction(tables: PostgresTables, order: SingularOrder): Statement {
     ) returns setof ${task}
     language plpgsql
     volatile
-    set search_path = pg_catalog, pg_temp
     set enable_seqscan = off
     set enable_bitmapscan = off
     set enable_hashjoin = off
