@@ -55,6 +55,8 @@ describe.skipIf(!canRun)('what a node holds ahead', () => {
     node.process(fixture.topic, { handler })
     await node.start()
     await stalled
+    // What was handled would count as finished by the stop, were it completed only then.
+    await expect.poll(fixture.states).toMatchObject({ succeeded: handled.length })
     await expect.poll(heldOf).toBeGreaterThan(200)
     const stopping = node.stop()
     await expect.poll(heldOf).toBeLessThanOrEqual(200)
