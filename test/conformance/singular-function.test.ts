@@ -84,15 +84,15 @@ describe.skipIf(!canRun || !isPostgres)('the function that polls a topic with a 
 
   test('leaves a trigger on the table the search path that it has elsewhere', async () => {
     await fixture.nextTopic(singular)
-    const asOwner = (text: string): Promise<unknown> =>
-      fixture.subject.owner.transactions((transaction) => fixture.subject.execute(transaction, raw(text)))
+    const execute = (text: string): Promise<unknown> =>
+      fixture.commit((transaction) => fixture.subject.execute(transaction, raw(text)))
     for (const text of [
       'create table taskstream.taken (identifier text)',
       'grant insert, select on taskstream.taken to public',
       `create function taskstream.note_taken() returns trigger language plpgsql as $$ begin insert into taken values (new.identifier); return null; end $$`,
       `create trigger note_taken after update on taskstream.task for each row when (new.state = 0 and new.topic = '${fixture.topic}') execute function taskstream.note_taken()`,
     ])
-      await asOwner(text)
+      await execute(text)
     try {
       await fixture.push('a')
       const taken = await fixture.commit(async (transaction) => {
@@ -102,9 +102,9 @@ describe.skipIf(!canRun || !isPostgres)('the function that polls a topic with a 
       })
       expect(taken).toEqual([{ identifier: 'a' }])
     } finally {
-      await asOwner('drop trigger note_taken on taskstream.task')
-      await asOwner('drop function taskstream.note_taken()')
-      await asOwner('drop table taskstream.taken')
+      await execute('drop trigger note_taken on taskstream.task')
+      await execute('drop function taskstream.note_taken()')
+      await execute('drop table taskstream.taken')
     }
   })
 })
