@@ -1,0 +1,151 @@
+import type { Form } from '../guards.ts'
+import { gateAt, guarded, lockClass } from '../guards.ts'
+import { frontier } from './frontier.ts'
+
+const topicKey = `${lockClass}, hashtext(p_topic)`
+
+/**
+ * CUT, as a function, because the lock of the topic must be held before the snapshot that is looked at: at READ COMMITTED each statement of a volatile
+ * function has a snapshot of its own. Who gets no lock takes nothing, and is told `busy`.
+ *
+ * `p_pass` only moves the frontier past tasks that have a state of their own.
+ */
+export function cutFunction(form: Form): string {
+  const isLocked = `pg_try_advisory_xact_lock(${topicKey})`
+  const before = `
+      if p_wait then perform pg_advisory_xact_lock(${topicKey});
+      elsif not ${isLocked} then return query select null::int8, null::text, null::text, null::int8, 'busy'; return; end if;`
+  return `
+    create function tile_cut(p_topic text, p_owner text, p_size int, p_token int8, p_wait bool, p_pass bool)
+    returns table (sequence int8, identifier text, input text, lo int8, status text) language plpgsql as $$
+    #variable_conflict use_column
+    declare v_clean constant bool := pg_current_xact_id_if_assigned() is null;
+    begin
+      if current_setting('transaction_isolation') <> 'read committed' then raise exception 'ranges are cut at READ COMMITTED only'; end if;
+      ${guarded(form, 'lock before snapshot', `${form.gate === 'snapshot' ? `perform ${gateAt(form, 'snapshot')};` : ''} ${before}`)}
+      return query
+      ${cutStatement(form, guarded(form, 'lock before snapshot', 'true', `case when ${gateAt(form, 'snapshot')} then ${isLocked} else false end`))};
+    end $$;`
+}
+
+function cutStatement(form: Form, isFree: string): string {
+  const mark = guarded(form, 'own id', 'pg_current_xact_id()', 'pg_snapshot_xmax(pg_current_snapshot())')
+  const isClean = guarded(form, 'clean mark', 'v_clean', 'true')
+  const arbited = guarded(form, 'lock before snapshot', '', guarded(form, 'key as arbiter', 'on conflict do nothing'))
+  return `
+      with start as materialized (
+        select pg_snapshot_xmin(pg_current_snapshot()) as low, coalesce(${frontier('p_topic')}, 1023) as frontier where ${isFree}),
+      noted as materialized (select r.lo, r.hi, r.mark from start, task_range r where r.topic = p_topic and r.state = 9),
+      -- Late tasks, in order, each with the range that its block was noted in.
+      late as materialized (
+        select t.*, n.lo from noted n, lateral (
+          select t.sequence, t.identifier, t.input from task t
+           where t.topic = p_topic and t.sequence between n.lo and n.hi and t.state is null and not p_pass
+           order by t.topic, t.sequence limit p_size) t
+         order by t.sequence limit p_size),
+      found as materialized (
+        select n.lo, n.hi, n.mark, count(*)::int as n, max(l.sequence) as last,
+               n.lo = max(n.lo) over () and (select count(*) from late) = p_size as cropped
+          from late l join noted n using (lo) group by n.lo, n.hi, n.mark),
+      leased as (
+        update task_range r set state = 0, n = f.n, hi = case when f.cropped then f.last else f.hi end, mark = null,
+               owner = p_owner, token = p_token, leased = now()
+          from found f where r.topic = p_topic and r.lo = f.lo and r.state = 9 returning r.lo),
+      rest as (
+        insert into task_range (topic, lo, hi, n, state, mark)
+        select p_topic, last + 1, hi, 0, ${guarded(form, 'rest stays noted', '9', '6')}, mark from found where cropped and last < hi),
+      -- A noted block is dead when everyone who may have drawn its number has ended, and nothing is there.
+      dead as (
+        update task_range r set state = 6, done = now(), mark = null from noted n, start s
+         where r.topic = p_topic and r.lo = n.lo and r.state = 9 and n.mark is not null
+           and ${guarded(form, 'mark', 's.low >= n.mark', 'true')}
+           and not exists (select from task t where t.topic = p_topic and t.sequence between n.lo and n.hi and t.state is null)),
+      marked as (
+        update task_range r set mark = ${mark} from noted n where r.topic = p_topic and r.lo = n.lo and r.state = 9 and n.mark is null and ${isClean}
+           and not exists (select from found f where f.lo = n.lo)),
+      fresh as materialized (
+        select t.sequence, t.identifier, t.input, t.state from task t
+         where (t.topic, t.sequence) > (p_topic, (select frontier from start)) and t.topic <= p_topic
+           and (not p_pass or t.sequence < coalesce((
+             select f.sequence from task f where (f.topic, f.sequence) > (p_topic, (select frontier from start)) and f.topic <= p_topic and f.state is null
+              order by f.topic, f.sequence limit 1), 9223372036854775807))
+         order by t.topic, t.sequence
+         limit (select case when ${guarded(form, 'late first', 'exists (select from late)', 'false')} then 0 when p_pass then 1024 else p_size end from start)),
+      blocks as materialized (
+        select sequence >> 10 as block, max(sequence) as hi, count(*) filter (where state is null)::int as n from fresh group by 1),
+      steps as (select b.*, lag(b.block, 1, s.frontier >> 10) over (order by b.block) as before from blocks b, start s),
+      runs as (
+        select block, hi, n, before, count(*) filter (where ${guarded(form, 'cut breaks', 'block > before + 1', 'false')}) over (order by block) as run
+          from steps),
+      -- A range ends at its last task, or with its last block if another follows.
+      cut as materialized (
+        select run, min(block) as first, min(before) as before, sum(n)::int as n,
+               case when run = max(run) over () then max(hi) else (max(block) << 10) + 1023 end as hi
+          from runs group by run),
+      tiles as (
+        select case when first > before + 1 and ${guarded(form, 'cut breaks', 'true', 'false')} then first << 10 else s.frontier + 1 end as lo, hi, n,
+               case when n > 0 then 0 else 6 end as state from cut, start s
+        union all
+        select greatest(k << 10, s.frontier + 1), (k << 10) + 1023, 0, 9
+          from cut, start s, generate_series(before + 1, first - 1) k where ${guarded(form, 'cut breaks', 'true', 'false')}),
+      -- Who cannot put the first range behind the frontier takes nothing.
+      first as (
+        insert into task_range (topic, lo, hi, n, state, owner, token, leased, mark)
+        select p_topic, t.lo, t.hi, t.n, t.state, p_owner, p_token, now(), case when t.state = 9 and ${isClean} then ${mark} end
+          from tiles t, start s where t.lo = s.frontier + 1 ${arbited} returning lo),
+      others as (
+        insert into task_range (topic, lo, hi, n, state, owner, token, leased, mark)
+        select p_topic, t.lo, t.hi, t.n, t.state, p_owner, p_token, now(), case when t.state = 9 and ${isClean} then ${mark} end
+          from tiles t, start s where t.lo > s.frontier + 1 and exists (select from first) returning lo)
+      select l.sequence, l.identifier::text, l.input, l.lo, null::text from late l where exists (select from leased k where k.lo = l.lo)
+      union all
+      select f.sequence, f.identifier::text, f.input, t.lo, null from fresh f join tiles t on f.sequence between t.lo and t.hi
+       where f.state is null and exists (select from first) and (select count(*) from others) >= 0
+      union all
+      select null, null, null, null, case when exists (select from start) then 'again' else 'busy' end
+       where not exists (select from late) and not exists (select from fresh where state is null)
+         and (not exists (select from start) or exists (select from fresh))`
+}
+
+/**
+ * A SMALL CLAIM, as a function for the same reason: late tasks, then fresh ones, row by row. It holds the lock shared, so that no cut counts its tasks
+ * meanwhile, and that its snapshot shows every range.
+ */
+export function smallFunction(form: Form): string {
+  const lock = guarded(
+    form,
+    'small claims lock',
+    `if p_wait then perform pg_advisory_xact_lock_shared(${topicKey});
+      elsif not pg_try_advisory_xact_lock_shared(${topicKey}) then return query select null::int8, null::text, null::text, null::int, 'busy'; return; end if;`,
+  )
+  const isFree = guarded(
+    form,
+    'lock before snapshot',
+    'true',
+    `case when ${gateAt(form, 'snapshot')} then pg_try_advisory_xact_lock_shared(${topicKey}) else false end`,
+  )
+  return `
+    create function tile_small(p_topic text, p_owner text, p_size int, p_wait bool)
+    returns table (sequence int8, identifier text, input text, attempt int, status text) language plpgsql as $$
+    #variable_conflict use_column
+    begin
+      if current_setting('transaction_isolation') <> 'read committed' then raise exception 'ranges are cut at READ COMMITTED only'; end if;
+      ${guarded(form, 'lock before snapshot', `${form.gate === 'snapshot' ? `perform ${gateAt(form, 'snapshot')};` : ''} ${lock}`)}
+      return query
+      with start as materialized (select coalesce(${frontier('p_topic')}, 1023) as frontier where ${isFree}),
+      late as materialized (
+        select t.sequence from start, task_range n, lateral (
+          select t.sequence from task t where t.topic = p_topic and t.sequence between n.lo and n.hi and t.state is null
+           order by t.topic, t.sequence limit p_size for update skip locked) t
+         where n.topic = p_topic and n.state = 9 order by t.sequence limit p_size),
+      fresh as materialized (
+        select t.sequence from task t
+         where (t.topic, t.sequence) > (p_topic, (select frontier from start)) and t.topic <= p_topic and t.state is null
+         order by t.topic, t.sequence limit (select p_size - count(*) from late) for update skip locked)
+      update task t set state = 0, listed = true, owner = p_owner, attempt = t.attempt + 1, tries = t.tries + 1, started = now()
+       where t.topic = p_topic and t.sequence = any (array(select l.sequence from late l union all select f.sequence from fresh f)) and t.state is null
+      returning t.sequence, t.identifier::text, t.input, t.attempt, null::text;
+      -- Now and then the frontier passes what small claims have taken, so that they need not read it again.
+      if random() < 0.015 and pg_try_advisory_xact_lock(${topicKey}) then perform tile_cut(p_topic, p_owner, 0, 0, false, true); end if;
+    end $$;`
+}
