@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import type { ClientBase } from 'pg'
 import type { Form } from './guards.ts'
 import { cutFunction, smallFunction } from './statements/cut.ts'
-import { completeAll, completeSome, expire, handBack, hold, stillThere } from './statements/finish.ts'
+import { completeAll, completeSome, expire, handBack, hold, purge, stillThere } from './statements/finish.ts'
 import { leaveFunction } from './statements/leave.ts'
 import { merge } from './statements/merge.ts'
 import { pushStatement } from './statements/push.ts'
@@ -202,6 +202,12 @@ export class Tiles {
   async leave(client: ClientBase, sequences: readonly number[]): Promise<number> {
     const { rows } = await client.query<{ left: number }>('select tile_leave($1, $2) as left', [this.topic, sequences])
     return rows[0]!.left
+  }
+
+  /** Deletes the tasks of the done range, or of the done rows, that the number is in. @returns how many */
+  async purge(client: ClientBase, sequence: number): Promise<number> {
+    const { rows } = await client.query<{ purged: number }>(purge, [this.topic, sequence])
+    return rows[0]!.purged
   }
 
   /** Merges a portion of the ranges from `from` on. @returns how many are fewer, and where to go on; undefined at the end */

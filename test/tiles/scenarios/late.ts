@@ -96,6 +96,22 @@ export const late: readonly Scenario[] = [
     },
   },
   {
+    name: 'the frontier stands within a block, and the next is missing',
+    guards: ['mark'],
+    async run(lab, client) {
+      const slow = await lab.connect()
+      await lab.push(client, 'a')
+      await lab.cut(client, 'x')
+      await slow.query('begin')
+      await lab.push(slow, 'late')
+      await lab.push(client, 'b')
+      const poll = await lab.cut(client, 'x')
+      if (poll.tasks.length === 0) lab.problems.push('b is not found')
+      await lab.cut(client, 'x')
+      await slow.query('commit')
+    },
+  },
+  {
     name: 'ranges on both sides of a missing block are merged',
     guards: ['merge breaks at missing'],
     async run(lab, client) {

@@ -79,14 +79,14 @@ function cutStatement(form: Form, isFree: string): string {
           from steps),
       -- A range ends at its last task, or with its last block if another follows.
       cut as materialized (
-        select run, min(block) as first, min(before) as before, sum(n)::int as n,
+        select run = min(run) over () as leads, min(block) as first, min(before) as before, sum(n)::int as n,
                case when run = max(run) over () then max(hi) else (max(block) << 10) + 1023 end as hi
           from runs group by run),
       tiles as (
         select case when first > before + 1 and ${guarded(form, 'cut breaks', 'true', 'false')} then first << 10 else s.frontier + 1 end as lo, hi, n,
                case when n > 0 then 0 else 6 end as state from cut, start s
         union all
-        select greatest(k << 10, s.frontier + 1), (k << 10) + 1023, 0, 9
+        select case when leads and k = before + 1 then s.frontier + 1 else k << 10 end, (k << 10) + 1023, 0, 9
           from cut, start s, generate_series(before + 1, first - 1) k where ${guarded(form, 'cut breaks', 'true', 'false')}),
       -- Who cannot put the first range behind the frontier takes nothing.
       first as (
