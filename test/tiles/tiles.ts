@@ -30,7 +30,7 @@ export interface Poll {
   readonly leases: readonly Lease[]
   readonly tasks: readonly Polled[]
   readonly isLate?: boolean
-  /** Nothing was taken, because somebody else cuts (`busy`), or because the frontier only moved (`again`). */
+  /** Nothing was taken, because somebody else cuts (`busy`), the frontier only moved (`again`), or tasks are listed (`listed`). */
   readonly status?: string
 }
 
@@ -85,24 +85,30 @@ export class Tiles {
 
   /** Listed rows first; then late ones; then fresh ones. `wait`: wait for the one who cuts. */
   async poll(client: ClientBase, owner: string, size: number, { wait = false, small = smallClaim } = {}): Promise<Poll> {
-    const listed = await run(client, 'listed', claimListed, [this.topic, owner, size])
-    if (listed.rows.length > 0) return rowsOf(owner, listed.rows)
-    return size < small ? this.claimSmall(client, owner, size, wait) : this.cut(client, owner, size, wait)
+    const take = (minds: boolean): Promise<Poll> =>
+      size < small ? this.claimSmall(client, owner, size, wait, minds) : this.cut(client, owner, size, wait, minds)
+    const poll = await take(true)
+    if (poll.status !== 'listed') return poll
+    const { rows } = await run(client, 'listed', claimListed, [this.topic, owner, size])
+    // Others may have locked all that are listed.
+    return rows.length > 0 ? rowsOf(owner, rows) : take(false)
   }
 
-  async claimSmall(client: ClientBase, owner: string, size: number, wait = false): Promise<Poll> {
-    const { rows } = await run(client, 'small', 'select * from tile_small($1, $2, $3, $4)', [this.topic, owner, size, wait])
+  async claimSmall(client: ClientBase, owner: string, size: number, wait = false, minds = false): Promise<Poll> {
+    const values = [this.topic, owner, size, minds, wait]
+    const { rows } = await run(client, 'small', 'select * from tile_small($1, $2, $3, $4, $5)', values)
     const taken = rows.filter(({ sequence }) => sequence !== null)
     return { ...rowsOf(owner, taken), ...(taken.length === 0 && rows[0]?.status ? { status: rows[0].status } : {}) }
   }
 
-  async cut(client: ClientBase, owner: string, size: number, wait = false): Promise<Poll> {
+  async cut(client: ClientBase, owner: string, size: number, wait = false, minds = false): Promise<Poll> {
     const token = randomInt(2 ** 48 - 1)
-    const { rows } = await run(client, 'cut', 'select * from tile_cut($1, $2, $3, $4, $5, false)', [
+    const { rows } = await run(client, 'cut', 'select * from tile_cut($1, $2, $3, $4, $5, $6, false)', [
       this.topic,
       owner,
       size,
       token,
+      minds,
       wait,
     ])
     const tiles = new Map<number, Polled[]>()

@@ -3,12 +3,13 @@ import { gateAt, guarded, lockClass } from '../guards.ts'
 import { frontier } from './frontier.ts'
 
 const topicKey = `${lockClass}, hashtext(p_topic)`
+const isListed = `exists (select from task t where t.topic = p_topic and t.listed and coalesce(t.state = 1, false))`
 
 /**
  * CUT, as a function, because the lock of the topic must be held before the snapshot that is looked at: at READ COMMITTED each statement of a volatile
  * function has a snapshot of its own. Who gets no lock takes nothing, and is told `busy`.
  *
- * `p_pass` only moves the frontier past tasks that have a state of their own.
+ * Listed tasks come before all others: if there are any and `p_minds`, nothing is taken and the answer is `listed`. `p_pass` only moves the frontier past tasks that have a state of their own.
  */
 export function cutFunction(form: Form): string {
   const isLocked = `pg_try_advisory_xact_lock(${topicKey})`
@@ -16,12 +17,13 @@ export function cutFunction(form: Form): string {
       if p_wait then perform pg_advisory_xact_lock(${topicKey});
       elsif not ${isLocked} then return query select null::int8, null::text, null::text, null::int8, 'busy'; return; end if;`
   return `
-    create function tile_cut(p_topic text, p_owner text, p_size int, p_token int8, p_wait bool, p_pass bool)
+    create function tile_cut(p_topic text, p_owner text, p_size int, p_token int8, p_minds bool, p_wait bool, p_pass bool)
     returns table (sequence int8, identifier text, input text, lo int8, status text) language plpgsql as $$
     #variable_conflict use_column
     declare v_clean constant bool := pg_current_xact_id_if_assigned() is null;
     begin
       if current_setting('transaction_isolation') <> 'read committed' then raise exception 'ranges are cut at READ COMMITTED only'; end if;
+      if p_minds and ${isListed} then return query select null::int8, null::text, null::text, null::int8, 'listed'; return; end if;
       ${guarded(form, 'lock before snapshot', `${form.gate === 'snapshot' ? `perform ${gateAt(form, 'snapshot')};` : ''} ${before}`)}
       return query
       ${cutStatement(form, guarded(form, 'lock before snapshot', 'true', `case when ${gateAt(form, 'snapshot')} then ${isLocked} else false end`))};
@@ -125,11 +127,12 @@ export function smallFunction(form: Form): string {
     `case when ${gateAt(form, 'snapshot')} then pg_try_advisory_xact_lock_shared(${topicKey}) else false end`,
   )
   return `
-    create function tile_small(p_topic text, p_owner text, p_size int, p_wait bool)
+    create function tile_small(p_topic text, p_owner text, p_size int, p_minds bool, p_wait bool)
     returns table (sequence int8, identifier text, input text, attempt int, status text) language plpgsql as $$
     #variable_conflict use_column
     begin
       if current_setting('transaction_isolation') <> 'read committed' then raise exception 'ranges are cut at READ COMMITTED only'; end if;
+      if p_minds and ${isListed} then return query select null::int8, null::text, null::text, null::int, 'listed'; return; end if;
       ${guarded(form, 'lock before snapshot', `${form.gate === 'snapshot' ? `perform ${gateAt(form, 'snapshot')};` : ''} ${lock}`)}
       return query
       with start as materialized (select coalesce(${frontier('p_topic')}, 1023) as frontier where ${isFree}),
@@ -146,6 +149,6 @@ export function smallFunction(form: Form): string {
        where t.topic = p_topic and t.sequence = any (array(select l.sequence from late l union all select f.sequence from fresh f)) and t.state is null
       returning t.sequence, t.identifier::text, t.input, t.attempt, null::text;
       -- Now and then the frontier passes what small claims have taken, so that they need not read it again.
-      if random() < 0.015 and pg_try_advisory_xact_lock(${topicKey}) then perform tile_cut(p_topic, p_owner, 0, 0, false, true); end if;
+      if random() < 0.015 and pg_try_advisory_xact_lock(${topicKey}) then perform tile_cut(p_topic, p_owner, 0, 0, false, false, true); end if;
     end $$;`
 }
