@@ -1,7 +1,7 @@
 /**
  * `npm run tiles -- [--seconds 120] [--record outcomes|exceptions] [--seed n] [--crashes 3] [--json]` hammers claims that are kept as ranges which tile
  * the numbers of a topic (docs/decisions/ranges.md), apart from the product. `--scenarios` plays each scenario with every guard, and without each of its
- * guards instead.
+ * guards instead; `--measure drain` or `trickle` compares with the product's rows.
  *
  * The status is 1 if something is wrong with every guard, or a missing guard is not noticed.
  */
@@ -20,6 +20,8 @@ const { values } = parseArgs({
     crashes: { type: 'string', default: '3' },
     without: { type: 'string', multiple: true, default: [] },
     scenarios: { type: 'boolean', default: false },
+    measure: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
     json: { type: 'boolean', default: false },
   },
 })
@@ -27,6 +29,7 @@ const records: readonly TaskRecord[] =
   values.record === 'outcomes' || values.record === 'exceptions' ? [values.record] : ['outcomes', 'exceptions']
 
 if (values.scenarios) await scenarios()
+else if (values.measure !== undefined) await measure(values.measure)
 else for (const record of records) await hammerOne(record)
 
 async function scenarios(): Promise<void> {
@@ -36,6 +39,25 @@ async function scenarios(): Promise<void> {
   const wrong = played.filter(({ isExpected }) => !isExpected)
   process.stderr.write(`${played.length} played, ${wrong.length} not as expected\n`)
   if (wrong.length > 0) process.exitCode = 1
+}
+
+async function measure(what: string): Promise<void> {
+  const { measureDrains } = await import('./measure/drain.ts')
+  const { measureTrickle } = await import('./measure/trickle.ts')
+  const settings = {
+    synchronous_commit: 'off',
+    fsync: 'on',
+    full_page_writes: 'on',
+    shared_buffers: '512MB',
+    max_wal_size: '4GB',
+  }
+  await using server = await startPostgres({ settings })
+  const figures =
+    what === 'trickle'
+      ? await measureTrickle(server.connection)
+      : await measureDrains(server.connection, { rounds: Number(values.rounds) })
+  if (values.json) console.log(JSON.stringify(figures, null, 2))
+  else console.table(figures)
 }
 
 async function hammerOne(record: TaskRecord): Promise<void> {

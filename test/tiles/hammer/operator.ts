@@ -108,6 +108,6 @@ async function recreate(client: Client): Promise<string[]> {
 async function purge(client: Client): Promise<string[]> {
   const [sequence] = await ended(client)
   if (sequence === undefined || actor.chance(0.7)) return []
-  await tiles.purge(client, sequence)
+  ledger.say({ k: 'count', what: 'purged', n: await tiles.purge(client, sequence) })
   return []
 }

@@ -1,6 +1,7 @@
 import type { Form } from '../guards.ts'
 import { gateAt, guarded, lockClass } from '../guards.ts'
 import { frontier } from './frontier.ts'
+import { plans } from './plans.ts'
 
 const topicKey = `${lockClass}, hashtext(p_topic)`
 const isListed = `exists (select from task t where t.topic = p_topic and t.listed and coalesce(t.state = 1, false))`
@@ -18,16 +19,46 @@ export function cutFunction(form: Form): string {
       elsif not ${isLocked} then return query select null::int8, null::text, null::text, null::int8, 'busy'; return; end if;`
   return `
     create function tile_cut(p_topic text, p_owner text, p_size int, p_token int8, p_minds bool, p_wait bool, p_pass bool)
-    returns table (sequence int8, identifier text, input text, lo int8, status text) language plpgsql as $$
+    returns table (sequence int8, identifier text, input text, lo int8, status text) language plpgsql ${plans} as $$
     #variable_conflict use_column
-    declare v_clean constant bool := pg_current_xact_id_if_assigned() is null;
+    declare v_clean constant bool := pg_current_xact_id_if_assigned() is null; v_frontier int8;
     begin
       if current_setting('transaction_isolation') <> 'read committed' then raise exception 'ranges are cut at READ COMMITTED only'; end if;
       if p_minds and ${isListed} then return query select null::int8, null::text, null::text, null::int8, 'listed'; return; end if;
       ${guarded(form, 'lock before snapshot', `${form.gate === 'snapshot' ? `perform ${gateAt(form, 'snapshot')};` : ''} ${before}`)}
+      ${guarded(form, 'lock before snapshot', shortCut(form))}
       return query
       ${cutStatement(form, guarded(form, 'lock before snapshot', 'true', `case when ${gateAt(form, 'snapshot')} then ${isLocked} else false end`))};
     end $$;`
+}
+
+/**
+ * Most cuts find no noted block and no missing one: a statement without these costs half as much. No rival cuts while this one holds the lock, so that
+ * no block is noted between the two.
+ */
+function shortCut(form: Form): string {
+  const isWhole = guarded(
+    form,
+    'cut breaks',
+    'k.hi >> 10 = (v_frontier >> 10) + k.blocks - case when k.first >> 10 = v_frontier >> 10 then 1 else 0 end',
+    'true',
+  )
+  return `
+      if not p_pass and not exists (select from task_range r where r.topic = p_topic and r.state = 9) then
+        v_frontier := coalesce(${frontier('p_topic')}, 1023);
+        return query
+        with fresh as materialized (
+          select t.sequence, t.identifier, t.input, t.state from task t
+           where (t.topic, t.sequence) > (p_topic, v_frontier) and t.topic <= p_topic order by t.topic, t.sequence limit p_size),
+        shape as (
+          select min(f.sequence) as first, max(f.sequence) as hi, count(*) filter (where f.state is null)::int as n,
+                 (select count(*) from (select from fresh b group by b.sequence >> 10) b) as blocks from fresh f),
+        tile as (
+          insert into task_range (topic, lo, hi, n, state, owner, token, leased)
+          select p_topic, v_frontier + 1, k.hi, k.n, 0, p_owner, p_token, now() from shape k where k.n > 0 and ${isWhole} returning lo)
+        select f.sequence, f.identifier::text, f.input, t.lo, null::text from tile t, fresh f where f.state is null;
+        if found or not exists (select from task t where (t.topic, t.sequence) > (p_topic, v_frontier) and t.topic <= p_topic) then return; end if;
+      end if;`
 }
 
 function cutStatement(form: Form, isFree: string): string {
@@ -128,7 +159,7 @@ export function smallFunction(form: Form): string {
   )
   return `
     create function tile_small(p_topic text, p_owner text, p_size int, p_minds bool, p_wait bool)
-    returns table (sequence int8, identifier text, input text, attempt int, status text) language plpgsql as $$
+    returns table (sequence int8, identifier text, input text, attempt int, status text) language plpgsql ${plans} as $$
     #variable_conflict use_column
     begin
       if current_setting('transaction_isolation') <> 'read committed' then raise exception 'ranges are cut at READ COMMITTED only'; end if;

@@ -2,13 +2,21 @@ import type { Form } from '../guards.ts'
 import { guarded } from '../guards.ts'
 
 /** A range that nobody holds any more stays as a tile with n = 0: without it the tiles had a hole, and the last one is the frontier. */
-function end(form: Form, from: string, returning = ''): string {
+function end(form: Form, from: string): string {
   return guarded(
     form,
     'tiles stay',
-    `update task_range r set state = 6, n = 0, done = now() from ${from} h where r.topic = $1 and r.lo = h.lo ${returning}`,
-    `delete from task_range r using ${from} h where r.topic = $1 and r.lo = h.lo ${returning}`,
+    `update task_range r set state = 6, n = 0, done = now() where r.topic = $1 and r.lo = any (array(select lo from ${from}))`,
+    `delete from task_range r where r.topic = $1 and r.lo = any (array(select lo from ${from}))`,
   )
+}
+
+/**
+ * Bounds that an index can use, whatever order the planner joins in. A plan that was made while both tables were small may begin with the tasks or the
+ * ranges, and would read all of them for ever: so ranges are always looked up by `= any`, and tasks between bounds.
+ */
+function within(ranges: string, task: string): string {
+  return `${task}.sequence >= (select min(lo) from ${ranges}) and ${task}.sequence <= (select max(hi) from ${ranges})`
 }
 
 /**
@@ -17,10 +25,10 @@ function end(form: Form, from: string, returning = ''): string {
  */
 export function completeAll(form: Form): string {
   const held = `held as materialized (
-      select r.lo, r.hi, r.n, r.owner, r.leased from task_range r join unnest($2::int8[], $3::int[]) u (lo, n) on r.lo = u.lo
-       where r.topic = $1 and r.state = 0 and ${guarded(form, 'token', 'r.token = $4::int8', '$4::int8 is not null')}
-         and ${guarded(form, 'n in the fence', 'r.n = u.n', 'u.n > 0')}
-       order by r.lo for no key update of r)`
+      select r.lo, r.hi, r.n, r.owner, r.leased from task_range r
+       where r.topic = $1 and r.lo = any ($2::int8[]) and r.state = 0 and ${guarded(form, 'token', 'r.token = $4::int8', '$4::int8 is not null')}
+         and ${guarded(form, 'n in the fence', 'r.n = ($3::int[])[array_position($2::int8[], r.lo)]', '$3::int[] is not null')}
+       order by r.topic, r.lo for no key update)`
   const changed = `state = coalesce(u.s, 6), listed = coalesce(u.s = 1, false), attempt = 1, tries = 1, started = h.leased,
              owner = case when u.s = 1 then null else h.owner end, completed = case when u.s = 1 then null else now() end`
   if (form.record === 'outcomes') {
@@ -28,11 +36,13 @@ export function completeAll(form: Form): string {
     with ${held},
     alike as (
       update task t set state = 6, attempt = 1, tries = 1, started = h.leased, owner = h.owner, completed = now()
-        from held h where cardinality($5::int8[]) = 0 and t.topic = $1 and t.sequence between h.lo and h.hi and t.state is null),
+        from held h where cardinality($5::int8[]) = 0 and t.topic = $1 and t.sequence between h.lo and h.hi and t.state is null
+         and ${within('held', 't')}),
     mixed as (
       update task t set ${changed}
         from held h, task k left join unnest($5::int8[], $6::int[]) u (q, s) on u.q = k.sequence
        where cardinality($5::int8[]) > 0 and k.topic = $1 and k.sequence between h.lo and h.hi and k.state is null
+         and ${within('held', 'k')} and ${within('held', 't')}
          and t.topic = $1 and t.sequence = k.sequence and t.state is null),
     done as (${end(form, 'held')})
     select lo from held`
@@ -43,8 +53,8 @@ export function completeAll(form: Form): string {
       update task t set ${changed} from held h, unnest($5::int8[], $6::int[]) u (q, s)
        where t.topic = $1 and t.sequence = u.q and u.q between h.lo and h.hi and t.state is null returning h.lo),
     done as (
-      update task_range r set state = 6, done = now(), n = r.n - (select count(*)::int from rows w where w.lo = h.lo)
-        from held h where r.topic = $1 and r.lo = h.lo)
+      update task_range r set state = 6, done = now(), n = r.n - (select count(*)::int from rows w where w.lo = r.lo)
+       where r.topic = $1 and r.lo = any (array(select lo from held)))
     select lo from held`
 }
 
@@ -58,8 +68,8 @@ export const completeSome = `
         from held h, unnest($4::int8[], $5::int[]) u (q, s)
        where t.topic = $1 and t.sequence = u.q and u.q between h.lo and h.hi and t.state is null returning t.sequence),
     less as (
-      update task_range r set n = r.n - c.c, state = case when r.n = c.c then 6 else 0 end, done = now()
-        from held h, (select count(*)::int as c from rows) c where r.topic = $1 and r.lo = h.lo)
+      update task_range r set n = r.n - (select count(*)::int from rows), state = case when r.n = (select count(*) from rows) then 6 else 0 end, done = now()
+       where r.topic = $1 and r.lo = any (array(select lo from held)))
     select sequence from rows`
 
 /** HAND BACK whole ranges: `$1` topic, `$2` lo, `$3` token. Their tasks come back listed, and the try is refunded. */
@@ -69,7 +79,7 @@ export function handBack(form: Form): string {
       select r.lo, r.hi from task_range r where r.topic = $1 and r.lo = any ($2::int8[]) and r.token = $3 and r.state = 0 order by r.lo for no key update),
     rows as (
       update task t set state = 1, listed = true, attempt = 1, tries = 0 from held h
-       where t.topic = $1 and t.sequence between h.lo and h.hi and t.state is null),
+       where t.topic = $1 and t.sequence between h.lo and h.hi and t.state is null and ${within('held', 't')}),
     done as (${end(form, 'held')})
     select lo from held`
 }
@@ -91,7 +101,7 @@ export function expire(form: Form): string {
        order by r.topic, r.lo limit 20 for no key update skip locked),
     rows as (
       update task t set state = 1, listed = true, attempt = 1, tries = 1, reason = 1 from gone h
-       where t.topic = $1 and t.sequence between h.lo and h.hi and t.state is null),
+       where t.topic = $1 and t.sequence between h.lo and h.hi and t.state is null and ${within('gone', 't')}),
     done as (${end(form, 'gone')})
     select lo from gone`
 }

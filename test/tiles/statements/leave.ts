@@ -1,5 +1,6 @@
 import type { Form } from '../guards.ts'
 import { gateAt, guarded, lockClass } from '../guards.ts'
+import { plans } from './plans.ts'
 
 /**
  * LEAVE gives tasks the state that their range says, before an operator changes them: succeeded in a done range, ready (and listed) in none. What an
@@ -13,7 +14,7 @@ export function leaveFunction(form: Form): string {
           select from task_range r where r.topic = p_topic and r.lo = (
             select max(b.lo) from task_range b where b.topic = p_topic and b.lo <= t.sequence) and r.hi >= t.sequence and r.state <> 9))`
   return `
-    create function tile_leave(p_topic text, p_sequences int8[]) returns int language plpgsql as $$
+    create function tile_leave(p_topic text, p_sequences int8[]) returns int language plpgsql ${plans} as $$
     declare v_left int := 0; v_now int; v_wanted int; v_locked bool := ${guarded(form, 'leave locks', 'false', 'true')};
     begin
       if current_setting('transaction_isolation') <> 'read committed' then raise exception 'tasks leave at READ COMMITTED only'; end if;
