@@ -19,6 +19,7 @@ export const guards = {
   'n in the fence': 'a completion of all names how many it speaks for',
   'set back': 'a push whose block is not above the frontier lists its rows',
   'rest stays noted': 'what is left of a missing block after a poll stays noted',
+  'short answers': 'a cut answers with no more than a socket takes unread: whoever does not read would keep the lock',
   'tiles stay': 'a range that is done stays, with n = 0, until it is merged',
   'leave asks again': 'LEAVE looks again for a task whose range was merged meanwhile',
 } as const

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import type { ClientBase } from 'pg'
 import type { Form } from './guards.ts'
-import { cutFunction, smallFunction } from './statements/cut.ts'
+import { cutFunction, fetchTasks, smallFunction } from './statements/cut.ts'
 import { completeAll, completeSome, expire, handBack, hold, purge, stillThere } from './statements/finish.ts'
 import { leaveFunction } from './statements/leave.ts'
 import { merge } from './statements/merge.ts'
@@ -112,11 +112,13 @@ export class Tiles {
       wait,
     ])
     const tiles = new Map<number, Polled[]>()
-    for (const row of rows) {
+    const long = rows.filter(({ status }) => status === 'fetch').map(({ lo }) => lo)
+    const tasks = long.length > 0 ? (await run(client, 'fetch', fetchTasks, [this.topic, long, token])).rows : rows
+    for (const row of tasks) {
       if (row.sequence === null) return { owner, token, leases: [], tasks: [], status: row.status! }
-      const tasks = tiles.get(Number(row.lo))
+      const beside = tiles.get(Number(row.lo))
       const task = toPolled(row)
-      if (tasks) tasks.push(task)
+      if (beside) beside.push(task)
       else tiles.set(Number(row.lo), [task])
     }
     const leases = [...tiles].map(([lo, tasks]) => ({ lo, tasks: tasks.sort((a, b) => a.sequence - b.sequence) }))

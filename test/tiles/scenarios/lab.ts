@@ -50,8 +50,16 @@ export class Lab {
 
   /** Pushes tasks that must be completed once, if the transaction commits. */
   async push(client: pg.Client, ...identifiers: string[]): Promise<number[]> {
-    for (const identifier of identifiers) this.#pushed.set(identifier, 1)
-    return this.tiles.push(client, identifiers)
+    return this.tiles.push(
+      client,
+      identifiers.map((identifier) => this.wanted(identifier)),
+    )
+  }
+
+  /** Says that a task is to be completed once. */
+  wanted(identifier: string): string {
+    this.#pushed.set(identifier, 1)
+    return identifier
   }
 
   /** Says that a task is not to be completed after all. */
@@ -132,16 +140,14 @@ export class Lab {
 
   /** Resolves when the statement of the client waits for a lock. */
   async waits(client: pg.Client): Promise<void> {
-    const watcher = await this.connect()
     const pid = (client as unknown as { processID: number }).processID
-    for (let tries = 0; ; tries++) {
-      const { rows } = await watcher.query('select 1 from pg_stat_activity where pid = $1 and wait_event_type = $2', [
-        pid,
-        'Lock',
-      ])
-      if (rows.length > 0) return
-      if (tries > 2_000) throw new Error('the statement does not wait')
-    }
+    await this.until(await this.connect(), `select 1 from pg_stat_activity where pid = ${pid} and wait_event_type = 'Lock'`)
+  }
+
+  /** Resolves when a statement finds something. */
+  async until(client: pg.Client, query: string): Promise<void> {
+    for (let tries = 0; (await client.query(query)).rows.length === 0; tries++)
+      if (tries > 2_000) throw new Error(`nothing is found by ${query}`)
   }
 
   /** Completes what is open, polls and completes until nothing comes, then looks at what became of each task. */

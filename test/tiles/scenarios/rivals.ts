@@ -1,4 +1,5 @@
 /** Who cuts, who claims row by row, and who takes a task out, at the same time. */
+import type { Socket } from 'node:net'
 import type { Scenario } from './lab.ts'
 
 const filtered = 5
@@ -122,6 +123,31 @@ export const rivals: readonly Scenario[] = [
       const poll = await lab.cut(client, 'y')
       await other.query('commit')
       await lab.complete(client, poll)
+    },
+  },
+  {
+    name: 'one who polls does not read the answer',
+    guards: ['short answers'],
+    async run(lab, client) {
+      const deaf = await lab.connect()
+      await lab.tiles.push(
+        client,
+        Array.from({ length: 100 }, (_, at) => lab.wanted(`large ${at}`)),
+        'x'.repeat(100_000),
+      )
+      await lab.push(client, 'b')
+      const { stream } = (deaf as unknown as { connection: { stream: Socket } }).connection
+      stream.pause()
+      const polling = lab.cut(deaf, 'x', 100)
+      // The one who cut has its range, or stands in the midst of its answer.
+      await lab.until(
+        client,
+        `select 1 from pg_stat_activity where query like '%tile_cut%' and pid <> pg_backend_pid() and (state = 'idle' or wait_event = 'ClientWrite')`,
+      )
+      const poll = await lab.cut(client, 'y')
+      if (poll.status === 'busy') lab.problems.push('nobody can cut until the other reads')
+      stream.resume()
+      await lab.complete(deaf, await polling)
     },
   },
   {

@@ -4,6 +4,8 @@ import { frontier } from './frontier.ts'
 import { plans } from './plans.ts'
 
 const topicKey = `${lockClass}, hashtext(p_topic)`
+/** Less than the smallest buffer of a socket. */
+const shortBytes = 32_768
 const isListed = `exists (select from task t where t.topic = p_topic and t.listed and coalesce(t.state = 1, false))`
 
 /**
@@ -33,6 +35,26 @@ export function cutFunction(form: Form): string {
 }
 
 /**
+ * Whether the answer is short. A server's process that sends more than its client reads stands still with its transaction open, and with it the lock: a
+ * client that has stopped, or computes, would keep all others from cutting. A longer answer is fetched by the client afterwards, without the lock.
+ */
+function isShort(form: Form, rows: string): string {
+  return guarded(
+    form,
+    'short answers',
+    `coalesce((select sum(octet_length(input) + octet_length(identifier) + 40) from ${rows}), 0) <= ${shortBytes}`,
+    'true',
+  )
+}
+
+/** FETCH the tasks of ranges that are held: `$1` topic, `$2` lo, `$3` token. */
+export const fetchTasks = `
+    select t.sequence, t.identifier, t.input, r.lo from task_range r, lateral (
+      select t.sequence, t.identifier, t.input from task t
+       where (t.topic, t.sequence) >= ($1, r.lo) and (t.topic, t.sequence) <= ($1, r.hi) and t.state is null order by t.topic, t.sequence limit r.n) t
+     where r.topic = $1 and r.lo = any ($2::int8[]) and r.token = $3 and r.state = 0`
+
+/**
  * Most cuts find no noted block and no missing one: a statement without these costs half as much. No rival cuts while this one holds the lock, so that
  * no block is noted between the two.
  */
@@ -56,7 +78,9 @@ function shortCut(form: Form): string {
         tile as (
           insert into task_range (topic, lo, hi, n, state, owner, token, leased)
           select p_topic, v_frontier + 1, k.hi, k.n, 0, p_owner, p_token, now() from shape k where k.n > 0 and ${isWhole} returning lo)
-        select f.sequence, f.identifier::text, f.input, t.lo, null::text from tile t, fresh f where f.state is null;
+        select f.sequence, f.identifier::text, f.input, t.lo, null::text from tile t, fresh f where f.state is null and ${isShort(form, 'fresh')}
+        union all
+        select null, null, null, t.lo, 'fetch' from tile t where not ${isShort(form, 'fresh')};
         if found or not exists (select from task t where (t.topic, t.sequence) > (p_topic, v_frontier) and t.topic <= p_topic) then return; end if;
       end if;`
 }
@@ -130,10 +154,15 @@ function cutStatement(form: Form, isFree: string): string {
         insert into task_range (topic, lo, hi, n, state, owner, token, leased, mark)
         select p_topic, t.lo, t.hi, t.n, t.state, p_owner, p_token, now(), case when t.state = 9 and ${isClean} then ${mark} end
           from tiles t, start s where t.lo > s.frontier + 1 and exists (select from first) returning lo)
-      select l.sequence, l.identifier::text, l.input, l.lo, null::text from late l where exists (select from leased k where k.lo = l.lo)
+      select l.sequence, l.identifier::text, l.input, l.lo, null::text from late l
+       where exists (select from leased k where k.lo = l.lo) and ${isShort(form, 'late')}
+      union all
+      select null, null, null, k.lo, 'fetch' from leased k where not ${isShort(form, 'late')}
       union all
       select f.sequence, f.identifier::text, f.input, t.lo, null from fresh f join tiles t on f.sequence between t.lo and t.hi
-       where f.state is null and exists (select from first) and (select count(*) from others) >= 0
+       where f.state is null and exists (select from first) and (select count(*) from others) >= 0 and ${isShort(form, 'fresh')}
+      union all
+      select null, null, null, t.lo, 'fetch' from tiles t where t.state = 0 and exists (select from first) and not ${isShort(form, 'fresh')}
       union all
       select null, null, null, null, case when exists (select from start) then 'again' else 'busy' end
        where not exists (select from late) and not exists (select from fresh where state is null)
