@@ -1,7 +1,8 @@
 /**
  * `npm run tiles -- [--seconds 120] [--record outcomes|exceptions] [--seed n] [--crashes 3] [--json]` hammers claims that are kept as ranges which tile
  * the numbers of a topic (docs/decisions/ranges.md), apart from the product. `--scenarios` plays each scenario with every guard, and without each of its
- * guards instead; `--measure drain` or `trickle` compares with the product's rows.
+ * guards instead; `--measure drain`, `trickle` or `noted` says what it costs, beside
+ * the product's rows.
  *
  * The status is 1 if something is wrong with every guard, or a missing guard is not noticed.
  */
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     without: { type: 'string', multiple: true, default: [] },
     scenarios: { type: 'boolean', default: false },
     measure: { type: 'string' },
+    cycles: { type: 'string', default: '3000' },
     rounds: { type: 'string', default: '5' },
     json: { type: 'boolean', default: false },
   },
@@ -43,6 +45,7 @@ async function scenarios(): Promise<void> {
 
 async function measure(what: string): Promise<void> {
   const { measureDrains } = await import('./measure/drain.ts')
+  const { measureNoted } = await import('./measure/noted.ts')
   const { measureTrickle } = await import('./measure/trickle.ts')
   const settings = {
     synchronous_commit: 'off',
@@ -52,10 +55,14 @@ async function measure(what: string): Promise<void> {
     max_wal_size: '4GB',
   }
   await using server = await startPostgres({ settings })
-  const figures =
-    what === 'trickle'
-      ? await measureTrickle(server.connection)
-      : await measureDrains(server.connection, { rounds: Number(values.rounds) })
+  const measures: Record<string, () => Promise<unknown>> = {
+    drain: () => measureDrains(server.connection, { rounds: Number(values.rounds) }),
+    trickle: () => measureTrickle(server.connection, Number(values.cycles)),
+    noted: () => measureNoted(server.connection),
+  }
+  const taken = measures[what]
+  if (!taken) throw new Error(`--measure must be one of ${Object.keys(measures).join(', ')}, and is ${what}`)
+  const figures = await taken()
   if (values.json) console.log(JSON.stringify(figures, null, 2))
   else console.table(figures)
 }

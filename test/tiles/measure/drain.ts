@@ -1,6 +1,7 @@
 /** Drains, in which the subjects take turns in every round. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import type { Connection } from '../scenarios/lab.ts'
 import type { DrainOrder, Drained } from './drain-worker.ts'
 import { connect, subjects } from './subjects.ts'
@@ -17,6 +18,8 @@ export interface DrainFigures {
   readonly wal: number
   readonly pollMs: number
   readonly busyPerPoll: number
+  /** How many sessions wait for the lock of the topic, on average. */
+  readonly waiting: number
 }
 
 /** Prints each figure, and returns the medians of the rounds. */
@@ -75,7 +78,17 @@ async function drainOnce(
   await Promise.all(workers.map((worker) => once(worker, 'message')))
   const reports = workers.map(async (worker) => ((await once(worker, 'message')) as [Drained])[0])
   for (const worker of workers) worker.send('go')
-  const drained = await Promise.all(reports)
+  const race = { isOver: false }
+  const ended = Promise.all(reports).finally(() => (race.isOver = true))
+  const looks: number[] = []
+  while (!race.isOver) {
+    const { rows } = await admin.query<{ n: number }>(
+      `select count(*)::int as n from pg_stat_activity where datname = 'drained' and wait_event = 'advisory'`,
+    )
+    looks.push(rows[0]!.n)
+    await setTimeout(10)
+  }
+  const drained = await ended
   await admin.end()
   const sum = (what: keyof Drained): number => drained.reduce((all, each) => all + each[what], 0)
   if (sum('tasks') !== tasks) throw new Error(`${name}: ${tasks} were pushed, and ${sum('tasks')} drained`)
@@ -91,11 +104,12 @@ async function drainOnce(
     wal: Math.round(sum('wal') / tasks),
     pollMs: round(sum('pollMs') / sum('polls')),
     busyPerPoll: round(sum('busy') / sum('polls')),
+    waiting: round(looks.reduce((all, each) => all + each, 0) / looks.length),
   }
 }
 
 function medianOf(figures: readonly DrainFigures[]): DrainFigures {
-  const median = (what: 'rate' | 'serverUs' | 'nodeUs' | 'wal' | 'pollMs' | 'busyPerPoll'): number =>
+  const median = (what: 'rate' | 'serverUs' | 'nodeUs' | 'wal' | 'pollMs' | 'busyPerPoll' | 'waiting'): number =>
     figures.map((figure) => figure[what]).sort((a, b) => a - b)[Math.floor(figures.length / 2)]!
   return {
     ...figures[0]!,
@@ -105,6 +119,7 @@ function medianOf(figures: readonly DrainFigures[]): DrainFigures {
     wal: median('wal'),
     pollMs: median('pollMs'),
     busyPerPoll: median('busyPerPoll'),
+    waiting: median('waiting'),
   }
 }
 
