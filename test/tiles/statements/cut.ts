@@ -107,19 +107,20 @@ function cutStatement(form: Form, isFree: string): string {
       leased as (
         update task_range r set state = 0, n = f.n, hi = case when f.cropped then f.last else f.hi end, mark = null,
                owner = p_owner, token = p_token, leased = now()
-          from found f where r.topic = p_topic and r.lo = f.lo and r.state = 9 returning r.lo),
+          from found f where r.topic = p_topic and r.lo = f.lo and r.lo = any (array(select lo from found)) and r.state = 9 returning r.lo),
       rest as (
         insert into task_range (topic, lo, hi, n, state, mark)
         select p_topic, last + 1, hi, 0, ${guarded(form, 'rest stays noted', '9', '6')}, mark from found where cropped and last < hi),
       -- A noted block is dead when everyone who may have drawn its number has ended, and nothing is there.
       dead as (
-        update task_range r set state = 6, done = now(), mark = null from noted n, start s
-         where r.topic = p_topic and r.lo = n.lo and r.state = 9 and n.mark is not null
-           and ${guarded(form, 'mark', 's.low >= n.mark', 'true')}
-           and not exists (select from task t where t.topic = p_topic and t.sequence between n.lo and n.hi and t.state is null)),
+        update task_range r set state = 6, done = now(), mark = null
+         where r.topic = p_topic and r.state = 9 and r.lo = any (array(
+           select n.lo from noted n, start s where n.mark is not null and ${guarded(form, 'mark', 's.low >= n.mark', 'true')}
+              and not exists (select from task t where t.topic = p_topic and t.sequence between n.lo and n.hi and t.state is null)))),
       marked as (
-        update task_range r set mark = ${mark} from noted n where r.topic = p_topic and r.lo = n.lo and r.state = 9 and n.mark is null and ${isClean}
-           and not exists (select from found f where f.lo = n.lo)),
+        update task_range r set mark = ${mark}
+         where r.topic = p_topic and r.state = 9 and r.lo = any (array(
+           select n.lo from noted n where n.mark is null and ${isClean} and n.lo not in (select f.lo from found f)))),
       fresh as materialized (
         select t.sequence, t.identifier, t.input, t.state from task t
          where (t.topic, t.sequence) > (p_topic, (select frontier from start)) and t.topic <= p_topic
