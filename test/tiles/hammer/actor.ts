@@ -74,9 +74,13 @@ export class Actor {
 
   /** An error of a connection is a crash of the server. Any other is told by its code. */
   #tell(error: unknown): void {
-    const { code, message } = error as { code?: string; message: string }
+    const { code, message, detail, where } = error as { code?: string; message: string; detail?: string; where?: string }
     const isGone = /^(57P|08|ECONN|ENOENT|EPIPE)/.test(code ?? '') || /terminated|not queryable|timeout/i.test(message)
-    this.ledger.say({ k: 'count', what: isGone ? 'connection lost' : `error ${code ?? ''} ${message}`, n: 1 })
+    this.ledger.say({
+      k: 'count',
+      what: isGone ? 'connection lost' : `error ${code ?? ''} ${message} ${detail ?? ''} ${where ?? ''}`,
+      n: 1,
+    })
   }
 }
 

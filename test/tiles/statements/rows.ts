@@ -9,13 +9,19 @@ export const claimListed = `
      where t.topic = $1 and t.sequence = any (array(select sequence from c)) and t.state = 1
     returning t.sequence, t.identifier, t.input, t.attempt`
 
-/** COMPLETE ROWS: `$1` topic, `$2` owner, `$3` sequences, `$4` attempts, `$5` states; returns the sequences that were held. */
+/**
+ * COMPLETE ROWS: `$1` topic, `$2` owner, `$3` sequences, `$4` attempts, `$5` states; returns the sequences that were held. Rows are locked in order, so that
+ * two who complete the same rows do not wait for each other.
+ */
 export const completeRows = `
+    with held as materialized (
+      select t.sequence from task t
+       where t.topic = $1 and t.sequence = any ($3::int8[]) and t.state = 0 and t.owner = $2
+         and t.attempt = ($4::int[])[array_position($3::int8[], t.sequence)] order by t.topic, t.sequence for no key update)
     update task t set state = ($5::int[])[array_position($3::int8[], t.sequence)], listed = ($5::int[])[array_position($3::int8[], t.sequence)] = 1,
            completed = case when ($5::int[])[array_position($3::int8[], t.sequence)] = 1 then null else now() end,
            owner = case when ($5::int[])[array_position($3::int8[], t.sequence)] = 1 then null else t.owner end
-     where t.topic = $1 and t.sequence = any ($3::int8[]) and t.state = 0 and t.owner = $2
-       and t.attempt = ($4::int[])[array_position($3::int8[], t.sequence)]
+     where t.topic = $1 and t.sequence = any (array(select sequence from held)) and t.state = 0 and t.owner = $2
     returning t.sequence`
 
 /** HOLD ROWS: `$1` topic, `$2` owner, `$3` sequences, `$4` attempts; returns the sequences that are held, locked. */
