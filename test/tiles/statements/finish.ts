@@ -106,14 +106,17 @@ export function expire(form: Form): string {
     select lo from gone`
 }
 
-/** PURGE: `$1` topic, `$2` a number; deletes what ended in the done range that it is in. The range stays, as a tile. */
+/** PURGE: `$1` topic, `$2` a number; deletes what ended in the done range that it is in. The range stays, as a tile; rows that others have locked stay. */
 export const purge = `
     with done as materialized (
       select r.lo, r.hi from task_range r where r.topic = $1 and r.state = 6 and r.lo <= $2 and r.hi >= $2
        order by r.topic desc, r.lo desc limit 1 for no key update),
+    free as materialized (
+      select t.sequence from done d, task t
+       where t.topic = $1 and t.sequence between d.lo and d.hi and coalesce(t.state in (3, 5, 6, 7), true) for update of t skip locked),
     gone as (
-      delete from task t using done d where t.topic = $1 and t.sequence between d.lo and d.hi and coalesce(t.state in (3, 5, 6, 7), true)
-      returning d.lo, t.state),
+      delete from task t where t.topic = $1 and t.sequence = any (array(select sequence from free)) and coalesce(t.state in (3, 5, 6, 7), true)
+      returning (select lo from done) as lo, t.state),
     less as (
       update task_range r set n = r.n - c.c from (select lo, count(*)::int as c from gone where state is null group by lo) c
        where r.topic = $1 and r.lo = c.lo)
