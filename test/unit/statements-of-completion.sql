@@ -36,15 +36,13 @@ state = $2::int8,
 reason = null, stage = case when t.stage <= 4 then $3::int8 when t.stage <= 7 then 7 else t.stage end  where 
 t.topic = $4
 and t.sequence = any ((select $5::int8[])::int8[])
-and t.state = 0 and t.owner = $6 and t.attempt = $7::int8 returning sequence)
-select count(*)::int as count, case when count(*) < $8::int then pg_catalog.string_agg(sequence::text, ',') end as sequences
-from touched;
-
-with started as materialized (select pg_catalog.pg_current_xact_id(), coalesce(pg_catalog.pg_sequence_last_value('"taskstream".task_sequence'::regclass), 0) as drawn, pg_catalog.pg_notify($1, $2))
+and t.state = 0 and t.owner = $6 and t.attempt = $7::int8 returning sequence, identifier), noted as (
 insert into "taskstream".task_turn (topic, identifier)
 select p.topic, r.identifier
-from started, "taskstream".task_topic p, pg_catalog.unnest($3::text[]) as r(identifier)
-where p.topic = $4;
+from "taskstream".task_topic p, (select distinct identifier from touched) r
+where p.topic = $8 )
+select count(*)::int as count, case when count(*) < $9::int then pg_catalog.string_agg(sequence::text, ',') end as sequences, case when count(*) > 0 then pg_catalog.pg_notify($10, $11) end as woken
+from touched;
 
 -- postgres, staged: a success and a filter
 
@@ -56,15 +54,13 @@ state = ($2::jsonb ->> t.sequence::text)::int8,
 reason = ($3::jsonb ->> t.sequence::text)::int8, stage = case when t.stage <= 4 then $4::int8 when t.stage <= 7 then 7 else t.stage end  where 
 t.topic = $5
 and t.sequence = any ((select $6::int8[])::int8[])
-and t.state = 0 and t.owner = $7 and t.attempt = $8::int8 returning sequence)
-select count(*)::int as count, case when count(*) < $9::int then pg_catalog.string_agg(sequence::text, ',') end as sequences
-from touched;
-
-with started as materialized (select pg_catalog.pg_current_xact_id(), coalesce(pg_catalog.pg_sequence_last_value('"taskstream".task_sequence'::regclass), 0) as drawn, pg_catalog.pg_notify($1, $2))
+and t.state = 0 and t.owner = $7 and t.attempt = $8::int8 returning sequence, identifier), noted as (
 insert into "taskstream".task_turn (topic, identifier)
 select p.topic, r.identifier
-from started, "taskstream".task_topic p, pg_catalog.unnest($3::text[]) as r(identifier)
-where p.topic = $4;
+from "taskstream".task_topic p, (select distinct identifier from touched) r
+where p.topic = $9 )
+select count(*)::int as count, case when count(*) < $10::int then pg_catalog.string_agg(sequence::text, ',') end as sequences, case when count(*) > 0 then pg_catalog.pg_notify($11, $12) end as woken
+from touched;
 
 -- postgres, locked: two successes
 
@@ -160,7 +156,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = null, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = null, mark = $3, room = null where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 -- mariadb, active: a success and a filter
 update json_table($1, '$[*]' columns (wanted bigint path '$[0]', given_attempt bigint path '$[1]', given_state bigint path '$[2]', given_output longtext character set utf8mb4 path '$[3]', given_reason bigint path '$[4]', given_stage bigint path '$[5]')) w straight_join task t force index (primary) on t.topic = $2 and t.sequence = w.wanted set 
@@ -168,7 +164,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = w.given_reason, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = w.given_reason, mark = $3, room = null where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 -- mariadb, staged: two successes
 update json_table($1, '$[*]' columns (wanted bigint path '$[0]', given_attempt bigint path '$[1]', given_state bigint path '$[2]', given_output longtext character set utf8mb4 path '$[3]', given_stage bigint path '$[4]')) w straight_join task t force index (primary) on t.topic = $2 and t.sequence = w.wanted set 
@@ -176,7 +172,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = null, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = null, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end, mark = $3, room = null where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
@@ -189,7 +185,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = w.given_reason, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = w.given_reason, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end, mark = $3, room = null where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
@@ -202,7 +198,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = null, tries = t.tries, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = null, tries = t.tries, mark = $3, room = null where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 -- mariadb, locked: a success and a filter
 update json_table($1, '$[*]' columns (wanted bigint path '$[0]', given_attempt bigint path '$[1]', given_state bigint path '$[2]', given_output longtext character set utf8mb4 path '$[3]', given_reason bigint path '$[4]', given_stage bigint path '$[5]')) w straight_join task t force index (primary) on t.topic = $2 and t.sequence = w.wanted set 
@@ -210,7 +206,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = w.given_reason, tries = t.tries, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = w.given_reason, tries = t.tries, mark = $3, room = null where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 -- mysql, active: two successes
 update json_table($1, '$[*]' columns (wanted bigint path '$[0]', given_attempt bigint path '$[1]', given_state bigint path '$[2]', given_output longtext character set utf8mb4 path '$[3]', given_stage bigint path '$[4]')) w straight_join task t force index (primary) on t.topic = $2 and t.sequence = w.wanted set 
@@ -218,7 +214,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = null, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = null, mark = $3, room = null where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 -- mysql, active: a success and a filter
 update json_table($1, '$[*]' columns (wanted bigint path '$[0]', given_attempt bigint path '$[1]', given_state bigint path '$[2]', given_output longtext character set utf8mb4 path '$[3]', given_reason bigint path '$[4]', given_stage bigint path '$[5]')) w straight_join task t force index (primary) on t.topic = $2 and t.sequence = w.wanted set 
@@ -226,7 +222,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = w.given_reason, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = w.given_reason, mark = $3, room = null where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 -- mysql, staged: two successes
 update json_table($1, '$[*]' columns (wanted bigint path '$[0]', given_attempt bigint path '$[1]', given_state bigint path '$[2]', given_output longtext character set utf8mb4 path '$[3]', given_stage bigint path '$[4]')) w straight_join task t force index (primary) on t.topic = $2 and t.sequence = w.wanted set 
@@ -234,7 +230,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = null, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = null, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end, mark = $3, room = null where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
@@ -247,7 +243,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = w.given_reason, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = w.given_reason, stage = case when t.stage <= 4 then w.given_stage when t.stage <= 7 then 7 else t.stage end, mark = $3, room = null where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 insert into task_turn (topic, identifier)
 select p.topic, r.identifier
@@ -260,7 +256,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = null, tries = t.tries, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = null, tries = t.tries, mark = $3, room = null where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 -- mysql, locked: a success and a filter
 update json_table($1, '$[*]' columns (wanted bigint path '$[0]', given_attempt bigint path '$[1]', given_state bigint path '$[2]', given_output longtext character set utf8mb4 path '$[3]', given_reason bigint path '$[4]', given_stage bigint path '$[5]')) w straight_join task t force index (primary) on t.topic = $2 and t.sequence = w.wanted set 
@@ -268,7 +264,7 @@ listed = 0,
 completed = (timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000),
 output = w.given_output,
 state = w.given_state,
-reason = w.given_reason, tries = t.tries, mark = $3 where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
+reason = w.given_reason, tries = t.tries, mark = $3, room = null where t.state = 0 and t.owner = $4 and t.attempt = w.given_attempt;
 
 -- oracle, active: two successes
 select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence from task t where 
