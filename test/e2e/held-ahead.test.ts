@@ -2,7 +2,7 @@
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask, TaskInfo, TransactionSource } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
-import type { BatchHandler } from '@taskstream/task-processor'
+import type { BatchHandler, TaskNode } from '@taskstream/task-processor'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
@@ -40,6 +40,18 @@ describe.skipIf(!canRun)('what a node holds ahead', () => {
     }
     return { handler, stalled: stalled.promise, goOn: gate.resolve, handled }
   }
+  /** A node whose handlers have stalled, while it holds several hundred tasks. */
+  async function stalledNode(): Promise<{ node: TaskNode<AnyTransaction>; handled: string[]; goOn: () => void }> {
+    const { handler, stalled, goOn, handled } = stalling(1_200)
+    const node = fixture.nodeOf()
+    node.process(fixture.topic, { handler })
+    await node.start()
+    await stalled
+    // What was handled would count as finished by a stop, were it completed only then.
+    await expect.poll(fixture.states).toMatchObject({ succeeded: handled.length })
+    await expect.poll(heldOf).toBeGreaterThan(200)
+    return { node, handled, goOn }
+  }
   const heldOf = async (): Promise<number> => (await fixture.states())['active'] ?? 0
   /** How often tasks were tried, of those that are ready again and of those that were never polled. */
   const tried = async (): Promise<Set<number>> => {
@@ -50,14 +62,8 @@ describe.skipIf(!canRun)('what a node holds ahead', () => {
   }
 
   test('is handed back by a stop, with its try, while the handlers finish', async () => {
-    const { handler, stalled, goOn, handled } = stalling(1_200)
-    await using node = fixture.nodeOf()
-    node.process(fixture.topic, { handler })
-    await node.start()
-    await stalled
-    // What was handled would count as finished by the stop, were it completed only then.
-    await expect.poll(fixture.states).toMatchObject({ succeeded: handled.length })
-    await expect.poll(heldOf).toBeGreaterThan(200)
+    const { node: begun, handled, goOn } = await stalledNode()
+    await using node = begun
     const stopping = node.stop()
     await expect.poll(heldOf).toBeLessThanOrEqual(200)
     goOn()
@@ -71,12 +77,8 @@ describe.skipIf(!canRun)('what a node holds ahead', () => {
   })
 
   test('is in the report of a stop that lets no handler finish, and nothing is held after it', async () => {
-    const { handler, stalled, handled } = stalling(1_200)
-    await using node = fixture.nodeOf()
-    node.process(fixture.topic, { handler })
-    await node.start()
-    await stalled
-    await expect.poll(heldOf).toBeGreaterThan(200)
+    const { node: begun, handled } = await stalledNode()
+    await using node = begun
     const { returned, abandoned } = await node.stop({ graceMs: 0 })
     expect(abandoned).toEqual([])
     expect(returned.length).toBeGreaterThan(200)
@@ -85,12 +87,8 @@ describe.skipIf(!canRun)('what a node holds ahead', () => {
   })
 
   test('goes to another node while the handlers of the first hang', async () => {
-    const { handler, stalled, goOn } = stalling(1_200)
-    await using first = fixture.nodeOf()
-    first.process(fixture.topic, { handler })
-    await first.start()
-    await stalled
-    await expect.poll(heldOf).toBeGreaterThan(200)
+    const { node: first, goOn } = await stalledNode()
+    await using _first = first
     await using second = fixture.nodeOf({ repository: fixture.subject.tasks() })
     second.process(fixture.topic, { handler: eachTask(() => {}) })
     await second.start()

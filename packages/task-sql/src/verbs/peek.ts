@@ -1,13 +1,13 @@
 /** Looks at several topics at once, for nodes that sleep on them. */
 import { checkTopic, invalid } from '@taskstream/task-api'
 import type { PeekedTopic } from '@taskstream/task-api'
-import { blockedUntil, blockedUntilMs } from '../core/blocked.ts'
 import type { Dialect, Glimpse } from '../core/dialect.ts'
-import { join, raw, sql } from '../core/statement.ts'
+import { join, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import { toNumber } from '../core/task-row.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
+import { waitingColumns, waitingOf } from './waiting.ts'
 
 /** How many topics a statement is about, a power of two. Each may be a part of its text, and servers take a limited number of parts. */
 // mutants: equivalent number, one more or less is as good
@@ -29,11 +29,11 @@ export function* peek({ dialect, now }: Context, topics: readonly string[]): Ver
       ' union all ',
     )
     for (const row of rows) {
-      const due = row['due'] === null ? blockedUntilMs : toNumber(row['due'])
+      const { dueMs, blocked } = waitingOf(row)
       found.set(String(row['topic']), {
         ready: toNumber(row['ready']) > 0,
-        blocked: row['blocked'] !== null,
-        ...(due !== blockedUntilMs && { nextDueMs: Math.max(0, due - toNumber(row['now'])) }),
+        blocked,
+        ...(dueMs !== Infinity && { nextDueMs: dueMs }),
       })
     }
   }
@@ -49,19 +49,10 @@ function padded(glimpses: readonly Glimpse[]): readonly Glimpse[] {
   return Array.from({ length }, (_, index) => glimpses[index] ?? last)
 }
 
-function glimpseStatement({ expr, tables }: Dialect, { from, topic, ready }: Glimpse, clock: number | null): Statement {
+function glimpseStatement(dialect: Dialect, { from, topic, ready }: Glimpse, clock: number | null): Statement {
   return sql`
     select p.topic as topic,
            ${ready} as ready,
-           (select ${expr.epochMs(raw('t.due'))}
-              from ${tables.task} t
-             where t.topic = ${topic} and t.due is not null
-             order by t.due
-             ${expr.limit(raw('1'))}) as due,
-           (select 1
-              from ${tables.task} t
-             where t.topic = ${topic} and t.due = ${blockedUntil(expr)}
-             ${expr.limit(raw('1'))}) as blocked,
-           ${expr.epochMs(expr.now(clock))} as now
+           ${waitingColumns(dialect, topic, clock)}
       from ${from}`
 }

@@ -1,15 +1,15 @@
 import { checkInteger, checkNames, checkTopic, taskLimits, verbOptions } from '@taskstream/task-api'
 import type { PromotedDue, PromoteDueOptions, Settlement } from '@taskstream/task-api'
-import { blockedUntil, blockedUntilMs } from '../core/blocked.ts'
 import type { Dialect } from '../core/dialect.ts'
 import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
-import { toNumber } from '../core/task-row.ts'
 import { setReadyClass } from './recheck.ts'
 import { settle } from './settle.ts'
+import { waitingColumns, waitingOf } from './waiting.ts'
+import type { Waiting } from './waiting.ts'
 
 /** How long nobody looks for blocked tasks after a look that found all there was to do, in milliseconds. */
 const lookEveryMs = 1_000
@@ -66,29 +66,11 @@ function pauseAfter(tookMs: number): number {
 }
 
 /** Reads the next due time together with the topic's row, so that the same statement tells whether the topic exists. */
-function* whatWaits(
-  dialect: Dialect,
-  topic: string,
-  clock: number | null,
-): Verb<{ readonly dueMs: number; readonly blocked: boolean }> {
-  const { expr, tables } = dialect
+function* whatWaits(dialect: Dialect, topic: string, clock: number | null): Verb<Waiting> {
   const [next] = yield sql`
-    select (select ${expr.epochMs(raw('t.due'))}
-              from ${tables.task} t
-             where t.topic = ${topic} and t.due is not null
-             order by t.due
-             ${expr.limit(raw('1'))}) as due,
-           (select 1
-              from ${tables.task} t
-             where t.topic = ${topic} and t.due = ${blockedUntil(expr)}
-             ${expr.limit(raw('1'))}) as blocked,
-           ${expr.epochMs(expr.now(clock))} as now
-      from ${tables.topic} p
+    select ${waitingColumns(dialect, sql`${topic}`, clock)}
+      from ${dialect.tables.topic} p
      where p.topic = ${topic}`
   if (!next) throw yield* topicUnknown(dialect, topic)
-  const due = next['due'] === null ? blockedUntilMs : toNumber(next['due'])
-  return {
-    dueMs: due === blockedUntilMs ? Infinity : Math.max(0, due - toNumber(next['now'])),
-    blocked: next['blocked'] !== null,
-  }
+  return waitingOf(next)
 }
