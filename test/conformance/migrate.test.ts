@@ -293,7 +293,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '5 42fc537b7d922c8f',
       '6 f0f42c87a38d5b84',
       '7 8505a261f5e547a1',
-      '8 440cdf1c4eb8595f',
+      '8 2225ed654d9e6e5a',
       '9 1f60d615e94be37c',
     ])
     expect(hash(mysql())).toEqual([
@@ -304,7 +304,7 @@ describe.skipIf(!canRun)('migrate', () => {
       '5 153098a34a297c6b',
       '6 0c74f1a58ae053a1',
       '7 b1eb2d70323e797b',
-      '8 440cdf1c4eb8595f',
+      '8 2225ed654d9e6e5a',
       '9 14f832f1df4a477f',
     ])
     expect(hash(oracle())).toEqual([
