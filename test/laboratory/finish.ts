@@ -21,7 +21,7 @@ export async function finish(
   site: Site,
   crew: Crew,
   onProgress: (line: string) => void,
-): Promise<{ readonly drainMs: number; readonly left: Left }> {
+): Promise<{ readonly drainMs: number; readonly left: Left; readonly open: unknown }> {
   const { subject } = site
   const tasks = subject.tasks()
   const look = rowsOf(site)
@@ -56,6 +56,8 @@ export async function finish(
     onProgress(`${unfinished} tasks are not done`)
   }
   const drainMs = performance.now() - begunMs
+  // What the server says of itself tells a lock that nobody gives up from work that nobody takes.
+  const open = unfinished > 0 ? await site.describe?.() : undefined
   // What polls and maintenance tidy up goes while a node lives.
   const tidied = async (): Promise<Pick<Left, 'holdings' | 'turns'> & { readonly slots: readonly Row[] }> => ({
     holdings: await holdingsOf(site),
@@ -80,7 +82,7 @@ export async function finish(
     slots: (await look('task_slot', 'owner')).length,
     lanes: await lanesOf(site),
   }
-  return { drainMs, left }
+  return { drainMs, left, open }
 }
 
 function rowsOf({ subject }: Site): (table: string, column: string) => Promise<readonly Row[]> {

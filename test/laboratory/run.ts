@@ -146,8 +146,9 @@ export async function runLaboratory(options: LaboratoryOptions): Promise<Laborat
   })
 
   onProgress('no more faults: everything that was pushed is to be done')
-  const { drainMs, left } = await finish(site, crew, onProgress)
+  const { drainMs, left, open } = await finish(site, crew, onProgress)
   writeFileSync(join(folder, 'left.json'), JSON.stringify(left))
+  if (open !== undefined) writeFileSync(join(folder, 'open.json'), JSON.stringify(open, undefined, 2))
   await writeTruth(site, folder, 'ticks')
 
   const recorded = readHistory(folder)

@@ -15,4 +15,6 @@ export interface Site extends AsyncDisposable {
   meet(crew: Crew): void
   /** How many connections processes of the run have. */
   connections(): Promise<number>
+  /** What the server tells of its transactions and connections. */
+  describe?(): Promise<unknown>
 }

@@ -258,7 +258,8 @@ describe('a history', () => {
       const stop = history.events.find(({ verb }) => verb === 'stop')!
       changesOf(history, 'plain', states.succeeded).find(({ owner }) => owner === 'owner of node 1')!.at += 60_000
       history.events.unshift({ at: stop.at - stopMs, actor: 'node 1', verb: 'stop', phase: 'begun' })
-      for (const at of unsure) history.events.push({ at: stop.at - 12 + at, actor: 'node 1', verb: 'unsure', topic: 'plain' })
+      for (const at of unsure)
+        history.events.push({ at: stop.at - 12 + at, actor: 'node 1', verb: 'unsure', topic: 'plain', why: 'lost' })
       expect(check(history).some(({ rule }) => rule === 'truthful')).toBe(is)
     },
   )

@@ -68,8 +68,8 @@ await beActor(async ({ orders, random, history, subject, transactions, tasks }) 
     maintenanceIntervalMs: leaseMs / 10,
     // Errors are what the laboratory is about. The checker tells which of them did harm.
     listener: {
-      onError: ({ activity, topic }) =>
-        void (activity === 'poll' && topic !== undefined && history.say({ verb: 'unsure', topic })),
+      onError: ({ activity, topic, error }) =>
+        void (activity === 'poll' && topic !== undefined && history.say({ verb: 'unsure', topic, why: String(error) })),
       onFatal: () => {},
       onStuck: () => {},
     },

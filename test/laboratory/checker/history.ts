@@ -84,7 +84,7 @@ export type Fault = Said & {
 }
 
 /** A poll of a node was not answered, so that it may hold tasks of the topic without knowing them, or it failed to ask which. */
-export type Unsure = Said & { readonly verb: 'unsure'; readonly topic: string }
+export type Unsure = Said & { readonly verb: 'unsure'; readonly topic: string; readonly why: string }
 
 /** What a process has in use at a quiet point: no fault is under way, and its garbage has been collected. */
 export type Sample = Said & { readonly verb: 'sample' } & Readonly<Record<Measure, number>>

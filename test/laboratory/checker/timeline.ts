@@ -43,7 +43,7 @@ function tell(event: Event): string {
     case 'end':
       return `ends: ${event.how}`
     case 'unsure':
-      return `does not know what it has polled of ${event.topic}`
+      return `does not know what it has polled of ${event.topic}: ${event.why}`
     case 'sample':
       return `has ${Math.round(event.heapBytes / 2 ** 20)} MiB on its heap, ${event.handles} handles`
     case 'fault':

@@ -135,6 +135,11 @@ export async function openMariaDbSite(): Promise<Site> {
     ...(clock && { realOf: clock.realOf }),
     meet: () => {},
     connections: async () => 0,
+    describe: async () => ({
+      transactions: await ask('select * from information_schema.innodb_trx'),
+      connections: await ask('show full processlist'),
+      status: await ask('show engine innodb status'),
+    }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
 }

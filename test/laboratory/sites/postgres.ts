@@ -177,6 +177,11 @@ export async function openPostgresSite(): Promise<Site> {
       Number(
         (await ask("select count(*) as count from pg_stat_activity where application_name like 'laboratory %'"))[0]?.['count'],
       ),
+    describe: async () => ({
+      connections: await ask('select * from pg_stat_activity'),
+      locks: await ask('select * from pg_locks where not granted'),
+      prepared: await ask('select * from pg_prepared_xacts'),
+    }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
 }
