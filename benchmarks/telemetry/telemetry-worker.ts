@@ -1,4 +1,4 @@
-/** One process of the benchmark of telemetry: measures what pushes and drains cost, and says so as JSON. */
+/** The process of the benchmark of telemetry: measures what pushes and drains cost without it and with it, and says so as JSON. */
 import { DatabaseSync } from 'node:sqlite'
 import { context } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
@@ -19,9 +19,12 @@ import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/pg'
 import { instrumentTaskstream } from '@taskstream/task-telemetry'
 import pg from 'pg'
 
+/** How many tasks are pushed, polled and completed together. */
 const size = 100
-/** Tasks before the measurement, as the first ones run code that is not compiled. Of two hundred pushes two are sampled. */
-const warmUp = 20_000
+/** Tasks of a turn. */
+const count = 15_000
+/** Turns before the measurement. The engine compiles code well only after thousands of calls. */
+const warmUp = 6
 
 interface Database {
   readonly tasks: SqlTaskRepository<unknown>
@@ -41,14 +44,20 @@ interface Costs {
   readonly drain: Cost
 }
 
+/** Two turns, one after the other. */
+export interface Pair {
+  readonly without: Costs
+  readonly with: Costs
+}
+
 /** A reader that nobody asks. */
 class Reader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}
   protected override async onForceFlush(): Promise<void> {}
 }
 
-/** Instruments this process as an application would, but what is exported is thrown away. */
-function instrument(): void {
+/** @returns what does something while the process is instrumented as that of an application; what is exported is thrown away */
+function instrumentation(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   const exporter = {
     export: (_: unknown, done: (result: { code: number }) => void) => done({ code: 0 }),
     shutdown: async () => {},
@@ -57,9 +66,17 @@ function instrument(): void {
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(0.01) }),
     spanProcessors: [new BatchSpanProcessor(exporter)],
   })
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   const meterProvider = new MeterProvider({ readers: [new Reader()] })
-  instrumentTaskstream({ tracerProvider, meterProvider, propagator: new W3CTraceContextPropagator() })
+  const propagator = new W3CTraceContextPropagator()
+  return async (work) => {
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+    try {
+      using _ = instrumentTaskstream({ tracerProvider, meterProvider, propagator })
+      return await work()
+    } finally {
+      context.disable()
+    }
+  }
 }
 
 /** Begins to measure. @returns what ends that, and says what each of so many tasks has cost */
@@ -73,7 +90,7 @@ function measure(): (count: number) => Cost {
   }
 }
 
-async function run({ tasks, transactions }: Database, topic: string, count: number): Promise<Costs> {
+async function run({ tasks, transactions }: Database, topic: string): Promise<Costs> {
   await transactions<boolean>((tx) => tasks.initialize(tx, topic))
   const batch = Array.from({ length: size }, (_, index) => ({ identifier: `id ${index}`, input: '{"a":1}' }))
   const pushed = measure()
@@ -100,9 +117,8 @@ async function run({ tasks, transactions }: Database, topic: string, count: numb
   return { push, drain }
 }
 
-const [place = '', mode, counted = ''] = process.argv.slice(2)
-const isPostgres = place.startsWith('postgres')
-const pool = isPostgres ? new pg.Pool({ connectionString: place, max: 6 }) : undefined
+const [place = '', turns = ''] = process.argv.slice(2)
+const pool = place.startsWith('postgres') ? new pg.Pool({ connectionString: place, max: 6 }) : undefined
 const database = (pool
   ? { tasks: sqlTaskRepository({ dialect: postgres(), adapter: fromPg }), transactions: pgTransactions(pool) }
   : {
@@ -110,8 +126,13 @@ const database = (pool
       transactions: sqliteTransactions(new DatabaseSync(place)),
     }) as unknown as Database
 await database.tasks.migrate(database.transactions)
-if (mode === 'instrumented') instrument()
-const topic = `${mode}-${process.pid}`
-await run(database, `${topic}-before`, warmUp)
-process.stdout.write(JSON.stringify(await run(database, topic, Number(counted))))
+const instrumented = instrumentation()
+const pairs: Pair[] = []
+for (let turn = -warmUp; turn < Number(turns); turn++) {
+  const before = turn % 2 === 0 ? await run(database, `${turn}-before`) : undefined
+  const after = await instrumented(() => run(database, `${turn}-with`))
+  const pair = { without: before ?? (await run(database, `${turn}-after`)), with: after }
+  if (turn >= 0) pairs.push(pair)
+}
+process.stdout.write(JSON.stringify(pairs))
 await pool?.end()

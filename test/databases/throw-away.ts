@@ -64,13 +64,18 @@ export async function ready(server: ChildProcess, name: string, words: string): 
   server.unref()
 }
 
-/** Resolves when the server has ended. */
+/** How long a server may take to end by another signal than SIGKILL. */
+const patienceMs = 60_000
+
+/** Resolves when the server has ended, by the signal or in the end by SIGKILL. */
 export async function end(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return
   server.ref()
   const ended = once(server, 'exit')
   server.kill(signal)
+  const giveUp = setTimeout(() => server.kill('SIGKILL'), patienceMs)
   await ended
+  clearTimeout(giveUp)
 }
 
 /** Systems draw the ports of outgoing connections above these. A server that is away for a while would not get such a port back. */

@@ -71,7 +71,7 @@ export function putBackFaults(ask: Ask, subject: Subject): readonly Fault[] {
     {
       kind: 'database restored',
       isWide: true,
-      weight: 0.05,
+      weight: 0.3,
       undoes: 'commits',
       inflict: async ({ crew, pause }) => {
         const tables = await save()
@@ -84,7 +84,7 @@ export function putBackFaults(ask: Ask, subject: Subject): readonly Fault[] {
     {
       kind: 'sequences set back',
       isWide: true,
-      weight: 0.1,
+      weight: 0.3,
       undoes: 'numbers',
       inflict: async ({ pause, random }) => {
         const back = (name: string): string =>

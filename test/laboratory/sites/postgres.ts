@@ -3,12 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { startPostgres } from '../../databases/postgres-server.ts'
 import type { PostgresServer } from '../../databases/postgres-server.ts'
-import { openServerClock } from '../../databases/server-clock.ts'
 import { openPostgres } from '../../engines/postgres.ts'
 import type { Crew } from '../crew.ts'
 import { insist } from '../fault.ts'
 import type { Fault } from '../fault.ts'
-import { clockFaults } from '../faults/clock.ts'
 import { putBackFaults } from '../faults/put-back.ts'
 import { openProxy } from '../proxy.ts'
 import type { Site } from '../site.ts'
@@ -18,9 +16,7 @@ const settings = { fsync: 'off', track_commit_timestamp: 'on', max_connections: 
 
 export async function openPostgresSite(): Promise<Site> {
   const stack = new AsyncDisposableStack()
-  const clock = openServerClock()
-  if (clock) stack.use(clock)
-  let server = await startPostgres({ durable: true, settings, ...(clock && { env: clock.env }) })
+  let server = await startPostgres({ durable: true, settings })
   stack.defer(() => server.stop())
   // A standby that is promoted has another address, so the laboratory goes through a proxy too.
   const door = stack.use(await openProxy(server.url))
@@ -165,13 +161,11 @@ export async function openPostgresSite(): Promise<Site> {
     { kind: 'server restarted', isWide: true, weight: 0.5, inflict: () => restart('SIGINT') },
     { kind: 'standby promoted', isWide: true, weight: 0.34, inflict: ({ pause }) => promote(() => pause(500, 2_000)) },
     ...putBackFaults(ask, subject),
-    ...clockFaults(clock),
   ]
   return {
     subject,
     location: { ...subject.location, at: server.url },
     faults,
-    ...(clock && { realOf: clock.realOf }),
     meet: (met) => void (crew = met),
     connections: async () =>
       Number(

@@ -3,12 +3,56 @@ import type { Attributes, Counter, Histogram, Meter, Observable, UpDownCounter }
 import type { MetricDefinition } from './definitions.ts'
 import type { Instruments, Labels, Recorder, Unobserve } from './instruments.ts'
 
-/** What was added to a series of a counter, and is not yet told. */
+/** A series of which a meter is not yet told all. */
 interface Pending {
-  readonly counter: Counter | UpDownCounter
-  readonly attributes: Attributes
-  value: number
-  isTold: boolean
+  tell(): void
+}
+
+/** How many values of a histogram's series wait at most. */
+const mostWaiting = 512
+
+class Sum implements Pending {
+  readonly #counter: Counter | UpDownCounter
+  readonly #attributes: Attributes
+  #value = 0
+  #isTold = true
+
+  constructor(counter: Counter | UpDownCounter, attributes: Attributes) {
+    this.#counter = counter
+    this.#attributes = attributes
+  }
+
+  add(value: number): void {
+    this.#value += value
+    this.#isTold = false
+  }
+
+  tell(): void {
+    if (this.#isTold) return
+    this.#counter.add(this.#value, this.#attributes)
+    this.#value = 0
+    this.#isTold = true
+  }
+}
+
+class Values implements Pending {
+  readonly #histogram: Histogram
+  readonly #attributes: Attributes
+  readonly #values: number[] = []
+
+  constructor(histogram: Histogram, attributes: Attributes) {
+    this.#histogram = histogram
+    this.#attributes = attributes
+  }
+
+  add(value: number): void {
+    if (this.#values.push(value) >= mostWaiting) this.tell()
+  }
+
+  tell(): void {
+    for (const value of this.#values) this.#histogram.record(value, this.#attributes)
+    this.#values.length = 0
+  }
 }
 
 export class MeterInstruments implements Instruments {
@@ -23,30 +67,31 @@ export class MeterInstruments implements Instruments {
     this.#system = system
   }
 
-  /** Counters are told of whenever metrics are collected: a meter finds the series of each value anew, which costs more than to add it up here. */
+  /**
+   * Meters are told whenever metrics are collected. They find the series of each value anew: that costs more than to keep it here, and most where it is done
+   * once between other work.
+   */
   recorder(definition: MetricDefinition, labels: Labels): Recorder {
     const attributes = definition.ofMessaging ? { ...this.#system, ...labels } : labels
     if (definition.kind === 'histogram') {
-      const histogram = made(this.#histograms, definition, () => this.#histogram(definition))
-      return (value) => histogram.record(value, attributes)
+      const values = new Values(
+        made(this.#histograms, definition, () => this.#histogram(definition)),
+        attributes,
+      )
+      this.#pending.push(values)
+      return (value) => values.add(value)
     }
-    const counter = made(this.#counters, definition, () => this.#counter(definition))
-    const pending: Pending = { counter, attributes, value: 0, isTold: false }
-    this.#pending.push(pending)
-    return (value) => {
-      pending.value += value
-      pending.isTold = false
-    }
+    const sum = new Sum(
+      made(this.#counters, definition, () => this.#counter(definition)),
+      attributes,
+    )
+    this.#pending.push(sum)
+    return (value) => sum.add(value)
   }
 
-  /** Tells the meter what was counted. */
+  /** Tells the meter what was recorded. */
   flush(): void {
-    for (const pending of this.#pending) {
-      if (pending.isTold) continue
-      pending.counter.add(pending.value, pending.attributes)
-      pending.value = 0
-      pending.isTold = true
-    }
+    for (const pending of this.#pending) pending.tell()
   }
 
   observe(definitions: readonly MetricDefinition[], read: Parameters<Instruments['observe']>[1]): Unobserve {

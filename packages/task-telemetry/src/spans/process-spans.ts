@@ -9,7 +9,7 @@ import type {
   StepCall,
   TaskDecision,
 } from '@taskstream/task-api'
-import { context as contexts, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
+import { context as contexts, INVALID_TRACEID, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
 import type { Attributes, Context, Span } from '@opentelemetry/api'
 import { messaging, outcomeCount, own } from '../core/conventions.ts'
 import { errorOf, failureType, outcomeOf } from '../core/error-type.ts'
@@ -98,7 +98,7 @@ export class ProcessSpans {
     const span = tracing.tracer.startSpan(name, options, parent)
     const spanContext = span.spanContext()
     // Without a provider there is no span.
-    if (!trace.isSpanContextValid(spanContext)) return
+    if (spanContext.traceId === INVALID_TRACEID) return
     // What the caller has put into the context beside a span, such as baggage, stays there. A span that is not sampled is in the context, too, as
     // spans that the handler makes would otherwise be sampled by themselves.
     const surrounding = contexts.active()
