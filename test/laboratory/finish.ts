@@ -57,7 +57,7 @@ export async function finish(
   }
   const drainMs = performance.now() - begunMs
   // What the server says of itself tells a lock that nobody gives up from work that nobody takes.
-  const open = unfinished > 0 ? await site.describe?.() : undefined
+  const open = unfinished > 0 ? await site.describe?.().catch(String) : undefined
   // What polls and maintenance tidy up goes while a node lives.
   const tidied = async (): Promise<Pick<Left, 'holdings' | 'turns'> & { readonly slots: readonly Row[] }> => ({
     holdings: await holdingsOf(site),

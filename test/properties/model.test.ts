@@ -37,6 +37,21 @@ const topics: readonly TopicOptions[] = [
 /** Histories that the model did not know once. */
 const examples: [TopicOptions, Step[]][] = [
   [
+    // Tasks of a range are completed, which are held no longer, while another polls one of them: MariaDB looks at what was committed, and waits for nobody.
+    {},
+    [
+      { kind: 'push', session: 0, size: 3, pick: 0 },
+      { kind: 'commit', session: 0, size: 1, pick: 0 },
+      { kind: 'poll', session: 0, size: 3, pick: 0 },
+      { kind: 'commit', session: 0, size: 1, pick: 0 },
+      { kind: 'expire', session: 1, size: 1, pick: 7 },
+      { kind: 'commit', session: 1, size: 1, pick: 0 },
+      { kind: 'poll', session: 1, size: 1, pick: 0 },
+      { kind: 'complete', session: 0, size: 3, pick: 0 },
+      { kind: 'commit', session: 0, size: 1, pick: 0 },
+    ],
+  ],
+  [
     // A verb is given a task that is being completed and one that is being reassigned. It waits for the second only.
     {},
     [

@@ -51,7 +51,7 @@ export function told<Transaction>(
   return (transaction, ...args) => {
     if (!channel.hasSubscribers) return run(transaction, ...args)
     const [topic] = args as readonly unknown[]
-    const call: Writable<RepositoryCall> = { verb, owner, args: [...args], server: () => adapter.serverOf?.(transaction) }
+    const call: Writable<RepositoryCall> = { verb, owner, args, server: () => adapter.serverOf?.(transaction) }
     if (system !== undefined) call.system = system
     if (typeof topic === 'string') call.topic = topic
     const again = (): unknown => run(transaction, ...(call.args as never[]))

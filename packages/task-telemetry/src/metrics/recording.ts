@@ -62,23 +62,23 @@ class Recording {
   }
 
   #hearHandlers(): Unsubscribe {
-    const startedMs = new Beside<HandlerCall, number>()
+    const begun = new Beside<HandlerCall, { readonly topic: string; readonly atMs: number }>()
     const begin = this.#beginTopic()
     const used = this.#byTopic(processMetrics.slotsUsed)
     const process = this.#byFailure(processMetrics.process, 'process')
     return hearCalls<HandlerCall>(taskChannels.handle, {
       started: (call) => {
-        startedMs.set(call, performance.now())
         const topic = this.#limits.topic(call.topic)
+        begun.set(call, { topic, atMs: performance.now() })
         begin(topic)
         used.of(topic)(1)
       },
       ended: (call) => {
-        const started = startedMs.get(call)
-        if (started === undefined) return
-        const topic = this.#limits.topic(call.topic)
+        const started = begun.get(call)
+        if (!started) return
+        const { topic, atMs } = started
         used.of(topic)(-1)
-        process.of(topic, this.#failure(failureOf(call)))((performance.now() - started) / ms)
+        process.of(topic, this.#failure(failureOf(call)))((performance.now() - atMs) / ms)
       },
     })
   }
