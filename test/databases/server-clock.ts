@@ -1,6 +1,6 @@
 /**
  * The clock of a server, which can be set forward: libfaketime, of Debian's package `faketime`, is loaded before the server. It is not for PostgreSQL: after a
- * jump no time-out of that server fired any more, that of a lock and of a deadlock included, and a signal that met it in the library made it hang.
+ * jump its `lock_timeout` did not fire, and a postmaster that was told to end waited for a lock for ever.
  */
 import { chmodSync, existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
