@@ -1,5 +1,5 @@
 /** Verbs pass over rows that another transaction has locked: nobody waits for these rows, and they are found once they are free. */
-import { TaskDecision } from '@taskstream/task-api'
+import { isTaskError, TaskDecision } from '@taskstream/task-api'
 import type { Expiry, HeldTask, PushedTask, RecreatedTask, Redrive, PromotedDue, TopicOptions } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import { describe, expect, test } from 'vitest'
@@ -76,6 +76,25 @@ describe.skipIf(!canRun)('a task that another transaction has locked is passed o
       },
       verb: async (transaction) => ((await fixture.tasks.expire(transaction, { olderThanMs: 86_400_000 })) as Expiry).expired,
       found: [0, 1],
+    },
+    'by a reclaim, though not silently: it says so if nothing else is left': {
+      prepare: async () => {
+        await push()
+        await fixture.poll(1)
+      },
+      verb: async (transaction) => {
+        const reclaimed = async (): Promise<number> => fixture.tasks.reclaim(transaction, fixture.topic, [])
+        return reclaimed().catch((error: unknown) => (isTaskError(error, 'DATABASE_BUSY') ? -1 : Promise.reject(error)))
+      },
+      found: [-1, 1],
+    },
+    'by a reclaim of others': {
+      prepare: async () => {
+        await fixture.push('a', 'b')
+        await fixture.poll(2)
+      },
+      verb: async (transaction) => fixture.tasks.reclaim(transaction, fixture.topic, []),
+      found: [1, 1],
     },
     'by a push that supersedes': {
       options: { keyed: true },

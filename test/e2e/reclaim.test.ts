@@ -87,7 +87,8 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     expect(await fixture.states()).toEqual({ active: 2 })
     // The clock moves past the pause after the failed poll.
     await expect.poll(() => (clock.advance(10), begun)).toEqual(['at work, attempt 1, try 1', 'lost, attempt 2, try 1'])
-    expect(asked.slice(asked.indexOf('no answer'), asked.indexOf('no answer') + 3)).toEqual(['no answer', 'reclaim', 'poll'])
+    // The second question tells that nothing is left.
+    expect(asked.slice(asked.indexOf('no answer')).slice(0, 4)).toEqual(['no answer', 'reclaim', 'reclaim', 'poll'])
     await expect.poll(fixture.states).toEqual({ active: 1, succeeded: 1 })
     gate.resolve()
     await expect.poll(fixture.states).toEqual({ succeeded: 2 })

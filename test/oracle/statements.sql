@@ -4181,7 +4181,7 @@ select /*+ leading(w@keys t) use_nl(t) index(t) */ t.sequence
 from task t
 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.state = 0 and t.owner = :3
 order by t.sequence
-for update
+for update skip locked
 
 -- reclaim
 --   JSON, text, text

@@ -213,6 +213,40 @@ describe('leftovers', () => {
       expect(answers.asked).toHaveLength(4)
     })
 
+    test('are asked for until none is left, as some may be locked, or they may be too many for one answer', async () => {
+      leftovers.doubt('mail')
+      const counts = [3, 1, 0, 7]
+      const { environment, dispatcher, listener } = answers
+      const repository = { ...environment.repository, reclaim: async () => counts.shift()! } as typeof environment.repository
+      leftovers = new Leftovers({ repository, dispatcher, listener, clock })
+      await leftovers.reclaim('mail', [])
+      expect(counts).toEqual([7])
+    })
+
+    test.each([
+      ['until somebody can tell, where others have locked them', busy, false, 4],
+      ['once more by a stop whose time is over', busy, true, 1],
+      ['once by a stop, where they cannot be written', refused, false, 1],
+    ])('are asked for %s', async (_, error, isOver, times) => {
+      leftovers.doubt('mail')
+      refuse(error)
+      const settling = leftovers.settle('mail', [], () => isOver)
+      for (let count = 1; count < times; count++) {
+        await new Promise((resolve) => setImmediate(resolve))
+        expect(answers.asked).toHaveLength(count)
+        if (count === times - 1) allow()
+        clock.advance(1_000)
+      }
+      await settling
+      expect(answers.asked).toHaveLength(times)
+      // The failure is told once, and maintenance goes on where it is still one.
+      expect(answers.told).toEqual([['onError', { activity: 'poll', topic: 'mail', error }]])
+      allow()
+      clock.advance(600_000)
+      await leftovers.tidy()
+      expect(answers.asked).toHaveLength(times === 1 ? 2 : times)
+    })
+
     test('are asked for by the node again where that has failed', async () => {
       leftovers.doubt('mail')
       refuse(gone)

@@ -150,8 +150,8 @@ export interface TaskSource<Transaction, E extends Execution = 'async'> {
    * Makes the tasks of a topic that this owner holds ready again, except those in `known`. Call it after a poll whose commit went unanswered, and only
    * if nobody else polls the topic for this owner.
    *
-   * @returns how many tasks became ready
-   * @throws TaskError ARGUMENT_INVALID
+   * @returns how many tasks became ready. If there are any, call it again: tasks that others have locked are passed over
+   * @throws TaskError ARGUMENT_INVALID; DATABASE_BUSY if others have locked all tasks that are left
    */
   reclaim(transaction: Transaction, topic: string, known: Iterable<HeldTask>): Outcome<E, number>
 

@@ -1,5 +1,6 @@
 import { isPassing, isTaskError } from '@taskstream/task-api'
 import type { Execution, HeldTask, TaskRepository } from '@taskstream/task-api'
+import { within } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { Completing } from './completing.ts'
 import type { Dispatcher } from '../core/dispatcher.ts'
@@ -17,6 +18,8 @@ export interface LeftoversOptions<Transaction> {
 
 /** The pause after a `reclaim` that failed, as the database refused it or was busy. */
 const reclaimEveryMs = 10_000
+
+const never = new Promise<void>(() => {})
 
 /** A poll that was given up while it waited for a lock may be committed much later. The pauses between `reclaim`s therefore double. */
 const firstDoubtMs = 1_000
@@ -133,7 +136,9 @@ export class Leftovers<Transaction> {
     ask(longestDoubtMs)
     try {
       const all = [...known, ...this.of(topic)]
-      await dispatcher.once<number>((transaction) => repository.reclaim(transaction, topic, all))
+      const ask = (): Promise<number> => dispatcher.once<number>((transaction) => repository.reclaim(transaction, topic, all))
+      // Some are left after an answer of more than none: others may have locked them, or they were too many.
+      while ((await ask()) > 0);
     } catch (error) {
       // What the database refuses now it refuses later too.
       if (doubt && !isPassing(error)) doubt.isOpen = false
@@ -151,12 +156,19 @@ export class Leftovers<Transaction> {
    * the database refuses, maintenance goes on.
    *
    * @param known the tasks that are still at work
+   * @param isOver whether nobody waits any longer for a database that is busy
    */
-  async settle(topic: string, known: readonly HeldTask[]): Promise<void> {
+  async settle(topic: string, known: readonly HeldTask[], isOver: () => boolean = () => true): Promise<void> {
     if (!this.#doubts.has(topic)) return
-    await this.#reclaimOnce(topic, known).catch((error: unknown) => {
-      this.#options.listener.onError({ activity: 'poll', topic, error })
-    })
+    const { clock, listener } = this.#options
+    for (let failures = 0; ; await within(clock, pauseMs(failures, 50, 2, 1_000, 0.5), never)) {
+      try {
+        return await this.#reclaimOnce(topic, known)
+      } catch (error) {
+        if (failures++ === 0) listener.onError({ activity: 'poll', topic, error })
+        if (!isTaskError(error, 'DATABASE_BUSY') || isOver()) return
+      }
+    }
   }
 
   /** Reclaims for a topic that no loop polls any more. This is done once only, as other code may poll it with the same repository. */

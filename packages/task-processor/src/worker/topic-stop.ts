@@ -70,6 +70,7 @@ export class TopicStop<Transaction> {
         await leftovers.settle(
           topic,
           [...loop.batches].flatMap(({ tasks }) => tasks),
+          () => isOver,
         )
     })
     await this.#during(0, graceMs, this.#ended(drained))

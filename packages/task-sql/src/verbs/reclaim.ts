@@ -1,4 +1,4 @@
-import { checkTopic, invalid, isTask, listOf, taskLimits } from '@taskstream/task-api'
+import { checkTopic, invalid, isTask, listOf, TaskError, taskLimits } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
@@ -14,7 +14,7 @@ export function* reclaim(context: Context, topic: string, known: Iterable<HeldTa
   // A task that is not understood would be taken from whoever works on it.
   for (const task of tasks) if (!isTask(task)) throw invalid('task', task, 'must be one that poll returned')
   const kept = new Set(tasks.map(({ sequence }) => sequence))
-  const held = yield dialect.claims.claimedBy((holder) => sql`${holder} = ${owner}`, taskLimits.batchSize)
+  const held = yield dialect.claims.claimedBy((holder) => sql`${holder} = ${owner}`, taskLimits.batchSize, 'read')
   const lost = held.flatMap((row) => {
     const sequence = toNumber(row['sequence'])
     return row['topic'] === topic && !kept.has(sequence) ? [sequence] : []
@@ -25,10 +25,16 @@ export function* reclaim(context: Context, topic: string, known: Iterable<HeldTa
     topic,
     sequences: lost,
     which: sql`t.state = ${states.active} and t.owner = ${owner}`,
-    locked: 'wait',
+    locked: 'skip',
     set: sql`state = ${states.ready}, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setReadyClass()}`,
     returning: raw('sequence, identifier, stage'),
   })
+  // A count of none would say that this owner holds nothing unknowingly, and whoever asked would not ask again.
+  if (rows.length === 0)
+    throw new TaskError('DATABASE_BUSY', `Others have locked the ${lost.length} tasks to reclaim: try again a little later`, {
+      topic,
+      shortOf: 'lock',
+    })
   yield* enqueueRechecks(context, topic, rows)
   return rows.length
 }
