@@ -42,6 +42,49 @@ describe.skipIf(!canRun)('a node that starts', () => {
     await expect(different.start()).rejects.toMatchObject({ code: 'TOPIC_DIFFERENT' })
   })
 
+  test('asks once what all of its topics are, and one by one only for those that are new or have options', async () => {
+    const { topic } = fixture
+    const names = Array.from({ length: 8 }, (_, index) => `${topic}-${index}`)
+    await fixture.commit(async (transaction) => {
+      for (const name of names) await fixture.tasks.initialize(transaction, name)
+      await fixture.tasks.limit(transaction, names[0]!, { total: 1 })
+    })
+    const asked: string[] = []
+    const { tasks } = fixture
+    const repository: Tasks = {
+      ...tasks,
+      initialize: (...args: Parameters<Tasks['initialize']>) => (asked.push(`initialize ${args[1]}`), tasks.initialize(...args)),
+      limits: (...args: Parameters<Tasks['limits']>) => (asked.push('limits'), tasks.limits(...args)),
+      limit: (...args: Parameters<Tasks['limit']>) => (asked.push(`limit ${args[1]}`), tasks.limit(...args)),
+    }
+    await using node = fixture.nodeOf({ repository, maintenanceIntervalMs: 86_400_000 })
+    let atOnce = 0
+    let most = 0
+    const handler = eachTask<AnyTransaction>(async () => {
+      most = Math.max(most, ++atOnce)
+      await new Promise((resolve) => setImmediate(resolve))
+      atOnce--
+    })
+    for (const name of names) node.process(name, { handler, size: 1, concurrency: 3 })
+    node.process(`${topic}-new`, { handler })
+    node.process(`${topic}-limited`, { handler, limits: { total: 2 } })
+    node.process(`${topic}-ordered`, { handler, order: 'priority' })
+    const { started, failed } = await node.start()
+    expect([started.length, failed.size]).toEqual([11, 0])
+    const questions = Map.groupBy(asked, (question) => question)
+    const limits = questions.get('limits')!.length
+    questions.delete('limits')
+    const own = ['initialize new', 'initialize limited', 'limit limited', 'initialize ordered']
+    expect([...questions.keys()]).toEqual(own.map((question) => question.replace(' ', ` ${topic}-`)))
+    // Once for all, once for each of two that are new, and once by maintenance.
+    expect(limits).toBeLessThanOrEqual(4)
+    // The limit that it has read is kept from the first poll on.
+    fixture.turnTo(names[0]!)
+    await fixture.push('a', 'b', 'c', 'd', 'e')
+    await expect.poll(fixture.states).toEqual({ succeeded: 5 })
+    expect(most).toBe(1)
+  })
+
   test('and of which a topic cannot be processed warns of it, where nobody listens', async () => {
     const warned = new Promise<Error>((resolve) => process.once('warning', resolve))
     await using node = fixture.nodeOf()

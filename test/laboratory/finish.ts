@@ -56,8 +56,6 @@ export async function finish(
     onProgress(`${unfinished} tasks are not done`)
   }
   const drainMs = performance.now() - begunMs
-  // What the server says of itself tells a lock that nobody gives up from work that nobody takes.
-  const open = unfinished > 0 ? await site.describe?.().catch(String) : undefined
   // What polls and maintenance tidy up goes while a node lives.
   const tidied = async (): Promise<Pick<Left, 'holdings' | 'turns'> & { readonly slots: readonly Row[] }> => ({
     holdings: await holdingsOf(site),
@@ -70,6 +68,11 @@ export async function finish(
     await delay(100)
     now = await tidied()
   }
+  // What the server says of itself tells a lock that nobody gives up from work that nobody takes.
+  const open =
+    unfinished > 0 || now.turns > 0
+      ? { server: await site.describe?.().catch(String), turns: await look('task_turn', '*') }
+      : undefined
   await crew.stopAll('node', 'jobs', 'leader')
   const owners = await look('task_owner', 'owner')
   const left: Left = {

@@ -2561,62 +2561,66 @@ order by t.sequence desc
 fetch first :14 rows only
 
 -- peek
---   number, text, text, text, number, text, text, text
+--   number, text, text, text, text, number, text, text, text, text
 select p.topic as topic,
-(select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) as ready,
+case when (select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) > 0 or p.stage is not null and exists (select 1 from task_turn n where n.topic = :2)
+then 1 else 0 end as ready,
 (select t.due
   from task t
-  where t.topic = :2 and t.due is not null
+  where t.topic = :3 and t.due is not null
   order by t.due
   fetch first 1 rows only) as due,
 (select 1
   from task t
-  where t.topic = :3 and t.due = 253402300799000
+  where t.topic = :4 and t.due = 253402300799000
   fetch first 1 rows only) as blocked,
 (select k.ms from task_clock k) as now
-from task_topic p where p.topic = :4 union all
-select p.topic as topic,
-(select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :5) as ready,
-(select t.due
-  from task t
-  where t.topic = :6 and t.due is not null
-  order by t.due
-  fetch first 1 rows only) as due,
-(select 1
-  from task t
-  where t.topic = :7 and t.due = 253402300799000
-  fetch first 1 rows only) as blocked,
-(select k.ms from task_clock k) as now
-from task_topic p where p.topic = :8
-
--- peek
---   number, text, text, number, text, number, text, text, number, text
-select p.topic as topic,
-(select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) as ready,
-(select t.due
-  from task t
-  where t.topic = :2 and t.due is not null
-  order by t.due
-  fetch first 1 rows only) as due,
-(select 1
-  from task t
-  where t.topic = :3 and t.due = 253402300799000
-  fetch first 1 rows only) as blocked,
-:4 as now
 from task_topic p where p.topic = :5 union all
 select p.topic as topic,
-(select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :6) as ready,
+case when (select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :6) > 0 or p.stage is not null and exists (select 1 from task_turn n where n.topic = :7)
+then 1 else 0 end as ready,
 (select t.due
   from task t
-  where t.topic = :7 and t.due is not null
+  where t.topic = :8 and t.due is not null
   order by t.due
   fetch first 1 rows only) as due,
 (select 1
   from task t
-  where t.topic = :8 and t.due = 253402300799000
+  where t.topic = :9 and t.due = 253402300799000
   fetch first 1 rows only) as blocked,
-:9 as now
+(select k.ms from task_clock k) as now
 from task_topic p where p.topic = :10
+
+-- peek
+--   number, text, text, text, number, text, number, text, text, text, number, text
+select p.topic as topic,
+case when (select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :1) > 0 or p.stage is not null and exists (select 1 from task_turn n where n.topic = :2)
+then 1 else 0 end as ready,
+(select t.due
+  from task t
+  where t.topic = :3 and t.due is not null
+  order by t.due
+  fetch first 1 rows only) as due,
+(select 1
+  from task t
+  where t.topic = :4 and t.due = 253402300799000
+  fetch first 1 rows only) as blocked,
+:5 as now
+from task_topic p where p.topic = :6 union all
+select p.topic as topic,
+case when (select count(*) from task t where t.topic = p.topic and t.state = 1 and rownum <= :7) > 0 or p.stage is not null and exists (select 1 from task_turn n where n.topic = :8)
+then 1 else 0 end as ready,
+(select t.due
+  from task t
+  where t.topic = :9 and t.due is not null
+  order by t.due
+  fetch first 1 rows only) as due,
+(select 1
+  from task t
+  where t.topic = :10 and t.due = 253402300799000
+  fetch first 1 rows only) as blocked,
+:11 as now
+from task_topic p where p.topic = :12
 
 -- poll; so many rows are fetched as are wanted
 --   text, text, number, number, text

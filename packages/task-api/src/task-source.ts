@@ -84,7 +84,7 @@ export interface PromotedDue {
 
 /** What is to be done in a topic at which nobody may have looked for a while. */
 export interface PeekedTopic {
-  /** Whether there are ready tasks, or there may be. A poll may find none, as tasks of the same identifier wait for each other, and others take them. */
+  /** Whether there is something for a poll to do. It may find no task, as tasks of the same identifier wait for each other, and others take them. */
   readonly ready: boolean
   /** In how many milliseconds the next task is due, by the database's clock; 0 if it is due already. Undefined if no task waits. */
   readonly nextDueMs?: number

@@ -1,5 +1,5 @@
 import { isPassing } from '@taskstream/task-api'
-import type { Activation, Execution, TaskRepository } from '@taskstream/task-api'
+import type { Activation, Execution, TaskRepository, TopicLimits } from '@taskstream/task-api'
 import { every } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Dispatcher } from '../core/dispatcher.ts'
@@ -16,6 +16,17 @@ export interface ActivationsOptions<Transaction> {
   readonly clock: Clock
   readonly intervalMs: number
   readonly managers: () => Iterable<TaskManager<Transaction>>
+}
+
+/** From so many topics on, a start reads what all topics are. */
+const several = 8
+
+/** What is stored of topics. */
+interface Stored {
+  readonly activations: ReadonlyMap<string, Activation>
+  /** The topics that are initialized. */
+  readonly known: ReadonlySet<string>
+  readonly limits: ReadonlyMap<string, TopicLimits>
 }
 
 /** The pause between two looks without a topic: a notifier that cannot tell topics apart may call after every commit. */
@@ -65,14 +76,15 @@ export class Activations<Transaction> {
    */
   async begin(managers: Iterable<TaskManager<Transaction>>, log: StartLog, patience?: Patience): Promise<void> {
     const all = [...managers].map((manager) => ({ manager, stops: manager.stops }))
-    const stored = await this.#read(patience)
+    const { activations, known, limits } = await this.#readAll(all.length >= several, patience)
     for (const { manager, stops } of all) {
       const { topic, processing } = manager
-      const activation = stored.get(topic)
+      const activation = activations.get(topic)
       if (activation) this.#seen.set(topic, keyOf(activation))
       const otherwise = processing.activation
       const isWanted = otherwise === 'ignored' || (activation?.active ?? otherwise === 'active')
       try {
+        if (known.has(topic)) manager.found(limits.get(topic))
         await manager.makeKnown(patience)
         const active = isWanted && manager.stops === stops
         if (active) await manager.start()
@@ -116,6 +128,21 @@ export class Activations<Transaction> {
     const read = (transaction: Transaction): ReadonlyMap<string, Activation> | Promise<ReadonlyMap<string, Activation>> =>
       repository.activations(transaction)
     return patience ? dispatcher.patiently(read, patience, this.#condition) : dispatcher.once(read, { single: true })
+  }
+
+  /** What a start wants to know of all its topics. A few of them ask for themselves: there may be many that this node does not process. */
+  async #readAll(isMany: boolean, patience?: Patience): Promise<Stored> {
+    const { repository, dispatcher } = this.#options
+    if (!isMany) return { activations: await this.#read(patience), known: new Set(), limits: new Map() }
+    return dispatcher.patiently<Stored>(
+      async (transaction) => ({
+        activations: await repository.activations(transaction),
+        known: new Set(await repository.topics(transaction)),
+        limits: await repository.limits(transaction),
+      }),
+      patience,
+      this.#condition,
+    )
   }
 
   #compare(manager: TaskManager<Transaction>, stored: Activation | undefined): void {

@@ -122,6 +122,14 @@ export class TaskManager<Transaction> {
     this.#isKnown = true
   }
 
+  /** Notes that the topic is initialized, and its limits, so that `makeKnown` need not ask. Options are asked for nevertheless. */
+  found(stored: TopicLimits | undefined): void {
+    const { topicOptions, limits } = this.processing
+    if (this.#isKnown || topicOptions || limits) return
+    this.limit(stored)
+    this.#isKnown = true
+  }
+
   /** Notes the limits that the topic has. Polls keep them from now on. */
   limit(limits: TopicLimits | undefined): void {
     this.#limits.set(limits)

@@ -49,10 +49,12 @@ function padded(glimpses: readonly Glimpse[]): readonly Glimpse[] {
   return Array.from({ length }, (_, index) => glimpses[index] ?? last)
 }
 
+/** Rechecks of identifiers wait for a poll, which deletes them, though no task may be ready. */
 function glimpseStatement(dialect: Dialect, { from, topic, ready }: Glimpse, clock: number | null): Statement {
   return sql`
     select p.topic as topic,
-           ${ready} as ready,
+           case when ${ready} > 0 or p.stage is not null and exists (select 1 from ${dialect.tables.turn} n where n.topic = ${topic})
+                then 1 else 0 end as ready,
            ${waitingColumns(dialect, topic, clock)}
       from ${from}`
 }

@@ -53,6 +53,14 @@ export const peek: Part = part('a look at several topics', (engine) => {
     expect(await here()).toEqual(ready)
   })
 
+  test('sees that a poll has to look for the next task of an identifier, until one has, though there is none', async () => {
+    await fixture.nextTopic({ condition: 'singular-by-identifier' })
+    const [a] = await fixture.push('a')
+    await fixture.commit((transaction) => fixture.tasks.cancel(transaction, fixture.topic, [a!.sequence]))
+    expect(await here()).toEqual(ready)
+    await expect.poll(settled).toEqual(nothing)
+  })
+
   test('sees what waits for its time, for how long it does, and that its time has come', async () => {
     await fixture.push(
       { identifier: 'a', delayMs: 2_000 },
