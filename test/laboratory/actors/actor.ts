@@ -50,7 +50,7 @@ export async function beActor(
   const { owner, rest, stop } = await begin(actor)
   history.say({ verb: 'start', ...(owner !== undefined && { owner }) })
   process.on('message', (message: Message) => {
-    if (message.tell === 'hoard') void hoard(transactions, message.ms)
+    if (message.tell === 'hoard') void hoard(actor, message.ms)
     else if (message.tell === 'rest') void rest?.().then(() => process.send?.({ done: 'rest' }))
     else if (message.tell === 'sample') sample()
     else void end()
@@ -94,8 +94,10 @@ function openPool({ location, actor }: Orders): pg.Pool {
   return pool
 }
 
-async function hoard(transactions: TransactionSource<AnyTransaction>, ms: number): Promise<void> {
-  await Promise.allSettled(Array.from({ length: poolSize }, () => transactions(() => delay(ms))))
+/** SQLite has one connection: several transactions would hold it one after the other, and with it the lock of the file. */
+async function hoard({ subject, transactions }: Actor, ms: number): Promise<void> {
+  const connections = subject.writers === 1 ? 1 : poolSize
+  await Promise.allSettled(Array.from({ length: connections }, () => transactions(() => delay(ms))))
 }
 
 /** The database is never away for so long. */
