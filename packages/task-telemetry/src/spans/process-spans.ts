@@ -40,14 +40,12 @@ export class ProcessSpans {
   readonly #unsampled = new WeakSet<HeldTask>()
   readonly #calls = new Beside<HandlerCall, Handled>()
   readonly #spans = new Beside<object, Span>()
-  readonly #asChild: (topic: string) => Beginning
-  readonly #asRoot: (topic: string) => Beginning
+  readonly #process: (topic: string) => Beginning
   readonly #complete: (topic: string) => Beginning
 
   constructor(tracing: Tracing) {
     this.#tracing = tracing
-    this.#asChild = beginnings(tracing, 'process', { kind: SpanKind.CONSUMER })
-    this.#asRoot = beginnings(tracing, 'process', { kind: SpanKind.CONSUMER, root: true })
+    this.#process = beginnings(tracing, 'process', { kind: SpanKind.CONSUMER })
     this.#complete = beginnings(tracing, 'complete', { kind: SpanKind.CLIENT })
   }
 
@@ -94,7 +92,7 @@ export class ProcessSpans {
     const origin = alone && spanContextOf(alone.headers, tracing.propagator)
     const isChild = origin !== undefined && alone?.attempt === 1 && tracing.relation === 'child'
     const parent = isChild ? trace.setSpanContext(ROOT_CONTEXT, origin) : ROOT_CONTEXT
-    const { name, options } = isChild ? this.#asChild(topic) : this.#asRoot(topic)
+    const { name, options } = this.#process(topic)
     const span = tracing.tracer.startSpan(name, options, parent)
     const spanContext = span.spanContext()
     // Without a provider there is no span.
