@@ -109,6 +109,7 @@ const slow = [
   'drivers-guide',
   'examples',
   'frameworks',
+  'fresh-projects',
   'mutants',
   'oracle',
   'prisma-types',
@@ -148,7 +149,7 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
     // The last tier alone has servers fail in turn (`faults/availability`), too.
     unit: {
       include: [unit],
-      exclude: slow.filter((name) => name !== 'adapter-example').map((name) => `test/unit/${name}.test.ts`),
+      exclude: slow.map((name) => `test/unit/${name}.test.ts`),
     },
     'sqlite-memory': whole('sqlite-memory'),
     // One connection in memory cannot run these, so they run on a file.

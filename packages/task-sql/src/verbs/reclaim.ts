@@ -31,10 +31,11 @@ export function* reclaim(context: Context, topic: string, known: Iterable<HeldTa
   })
   // A count of none would say that this owner holds nothing unknowingly, and whoever asked would not ask again.
   if (rows.length === 0)
-    throw new TaskError('DATABASE_BUSY', `Others have locked the ${lost.length} tasks to reclaim: try again a little later`, {
-      topic,
-      shortOf: 'lock',
-    })
+    throw new TaskError(
+      'DATABASE_BUSY',
+      `Others have locked what is to be reclaimed of topic "${topic}" (${lost.length}, the first is ${lost[0]}): try again a little later`,
+      { shortOf: 'lock', topic, sequence: lost[0] },
+    )
   yield* enqueueRechecks(context, topic, rows)
   return rows.length
 }
