@@ -22,6 +22,7 @@ import type { Scenario } from './scenario.ts'
 import { groups } from './scenarios.ts'
 import { nextShareMs } from './stopping.ts'
 import { about, isRedis } from './subjects.ts'
+import { versions } from './versions.ts'
 
 const { values } = parseArgs({
   options: {
@@ -106,7 +107,9 @@ if (values.chart) {
 if (values.json) {
   const machine = { cpus: cpus().length, model: cpus()[0]?.model, node: process.versions.node, syncOff: values['sync-off'] }
   const seconds = (performance.now() - started) / 1000
-  console.log(JSON.stringify({ machine, size, minutes, seconds, subjects: about, leftOut, rows }))
+  const date = new Date().toISOString().slice(0, 10)
+  const run = { date, machine, versions: versions(), size, minutes, seconds, subjects: about, leftOut, rows }
+  console.log(JSON.stringify(run))
 } else {
   console.log(tableOf(rows))
   console.log(notesOn(rows, leftOut))
