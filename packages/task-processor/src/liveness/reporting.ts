@@ -28,8 +28,6 @@ export interface ReportingOptions {
    */
   readonly send: ((report: NodeReport, atMostMs?: number) => Promise<{ readonly quiet: boolean }>) | undefined
   readonly clock: Clock
-  /** How long before half a minute is over the second report is made, in milliseconds. Default 0. */
-  readonly aheadMs?: number
   readonly condition: Pick<Condition, 'failed' | 'worked'>
   /** Says what is told now. */
   readonly describe: () => Told
@@ -65,13 +63,12 @@ export class Reporting {
 
   /** Begins to tell. */
   begin(): void {
-    const { send, clock, aheadMs = 0, onTurn } = this.#options
+    const { send, clock, onTurn } = this.#options
     if (!send) return
-    const again = (): void => {
+    this.#end = every(clock, everyMs, () => {
       this.#tell()
       onTurn?.()
-    }
-    this.#end = every(clock, everyMs, again, Math.max(everyMs / 2, everyMs - aheadMs))
+    })
     this.#tell()
   }
 

@@ -15,8 +15,6 @@ export interface ActivationsOptions<Transaction> {
   readonly listener: SafeListener
   readonly clock: Clock
   readonly intervalMs: number
-  /** When it looks for the first time. */
-  readonly firstMs: number
   readonly managers: () => Iterable<TaskManager<Transaction>>
 }
 
@@ -59,8 +57,7 @@ export class Activations<Transaction> {
 
   /** Looks at regular intervals from now on. */
   start(): void {
-    const { clock, intervalMs, firstMs } = this.#options
-    this.#end = every(clock, intervalMs, () => this.look(), firstMs)
+    this.#end = every(this.#options.clock, this.#options.intervalMs, () => this.look())
   }
 
   async stop(): Promise<void> {
