@@ -110,7 +110,8 @@ describe.skipIf(!hasChromium)('the documentation site', () => {
       await found.waitFor()
       await found.click()
       await page.waitForURL(/guides\/exactly-once/)
-      expect(await page.locator('h1').innerText()).toContain('Effects exactly once')
+      // The address changes before the page does.
+      await page.locator('h1', { hasText: 'Effects exactly once' }).waitFor()
     })
     await visit('/', async (page) => {
       await page.getByRole('button', { name: 'Search' }).first().click()

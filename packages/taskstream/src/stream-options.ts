@@ -19,7 +19,7 @@ export interface StreamOptions<Transaction> extends Pick<
   | 'listener'
   | 'clock'
 > {
-  /** Whether `start` and `prepare` bring the tables to the version of this release. Default true. Without it, run `taskstream migrate` before. */
+  /** Whether `start` and `prepare` bring the tables to the version of this release. Default true. Without it, run `taskstream migrate up` before. */
   readonly migrate?: boolean
   /**
    * The name of the application, 1 to 200 characters. Timers that this application had defined before, and no longer defines, are removed at its

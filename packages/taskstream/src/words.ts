@@ -16,7 +16,7 @@ const words = {
 const advice: Partial<Record<TaskErrorCode, (what: What, name: string) => string>> = {
   LIFECYCLE: () => 'The stream was stopped: make a new one',
   SCHEMA_MISSING: (what, name) =>
-    `The tables of taskstream are not in this database: call await stream.start() or await stream.prepare(…) with the ${what} "${name}" first, or run taskstream migrate`,
+    `The tables of taskstream are not in this database: call await stream.start() or await stream.prepare(…) with the ${what} "${name}" first. With migrate: false run taskstream migrate up, as the owner`,
   TOPIC_UNKNOWN: (what, name) =>
     `The ${what} "${name}" is not known in this database: call await stream.prepare(…) with it once, or ${words[what].begun} it and start`,
   TOPIC_NOT_KEYED: (what, name) =>
