@@ -71,6 +71,8 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     const begun: string[] = []
     const { clock, node, asked } = losing('lost')
     await using _ = node
+    // A failure must be told, and not wait for a handler that nobody lets go.
+    using _gate = { [Symbol.dispose]: () => gate.resolve() }
     node.process(fixture.topic, {
       size: 1,
       concurrency: 2,

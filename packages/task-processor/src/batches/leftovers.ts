@@ -136,9 +136,9 @@ export class Leftovers<Transaction> {
     ask(longestDoubtMs)
     try {
       const all = [...known, ...this.of(topic)]
-      const ask = (): Promise<number> => dispatcher.once<number>((transaction) => repository.reclaim(transaction, topic, all))
-      // Some are left after an answer of more than none: others may have locked them, or they were too many.
-      while ((await ask()) > 0);
+      const portion = (): Promise<number> => dispatcher.once<number>((transaction) => repository.reclaim(transaction, topic, all))
+      // After a portion some may be left: others have locked them, or they were too many for one transaction.
+      while ((await portion()) > 0);
     } catch (error) {
       // What the database refuses now it refuses later too.
       if (doubt && !isPassing(error)) doubt.isOpen = false
