@@ -1,4 +1,4 @@
-/** Pushes one task at a time on many connections, each push in a transaction of its own. */
+/** Pushes one task at a time on many connections, each push by itself, without a transaction of the caller's. */
 import { pgTransactions } from '@taskstream/task-sql/pg'
 import { input, topic } from './backlog-task.ts'
 import { openBoss } from './boss.ts'
@@ -18,9 +18,9 @@ export function connections(count: number): Measures {
     taskstream: async (connection, scale) => {
       const pool = poolOf(connection, count)
       const tasks = await prepareTaskstream(pool)
-      const transactions = pgTransactions(pool)
+      const { autocommit } = pgTransactions(pool)
       const rate = await all(connection, count, scale, (index) =>
-        transactions((transaction) => tasks.push(transaction, topic, { identifier: `customer ${index}`, input })),
+        autocommit!((client) => tasks.push(client, topic, { identifier: `customer ${index}`, input })),
       )
       await pool.end()
       return rate

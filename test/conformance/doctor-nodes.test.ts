@@ -182,6 +182,37 @@ describe.skipIf(!canRun)('attention', () => {
     expect((await needs()).map(({ id, severity }) => [id, severity])).toEqual([['failing', 'crit']])
   })
 
+  test('tells of an error that has healed by itself only if it is frequent, and never as the worst', async () => {
+    await using fleet = await open()
+    const { fixture, needs, node } = fleet
+    const worker = await node('worker', {}, '1')
+    const tryTwice = async (count: number): Promise<void> => {
+      await fixture.push(...Array.from({ length: count }, (_, index) => `t${index}`))
+      const first = await fixture.poll(count, worker)
+      await fixture.complete(first, TaskDecision.retry({ afterMs: 0 }, new Error('no')), worker)
+      await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
+      await fixture.complete(await fixture.poll(count, worker), TaskDecision.success(), worker)
+    }
+    await tryTwice(1)
+    expect(await kinds(needs)).toEqual([])
+    await tryTwice(30)
+    const [told, ...others] = await needs()
+    expect(told).toMatchObject({ id: 'failing-new', severity: 'warn' })
+    expect(told!.text).toContain('none of its tasks is left to do')
+    expect(others).toEqual([])
+  })
+
+  test('tells of a pause as soon as tasks have waited for long', async () => {
+    await using fleet = await open()
+    const { fixture, later, needs } = fleet
+    await fixture.commit((transaction) => fixture.tasks.deactivate(transaction, fixture.topic))
+    await fixture.push('a')
+    later(4 * minute)
+    expect(await kinds(needs)).toEqual([])
+    later(2 * minute)
+    expect((await needs()).map(({ id, severity }) => [id, severity])).toEqual([['paused-long', 'warn']])
+  })
+
   test('tells only of the tables where this release does not work on them', async () => {
     await using fleet = await open()
     const { fixture, needs } = fleet

@@ -1,5 +1,8 @@
 /** A stream begins and ends: topics, timers, and what a start or a stop in a bad minute leaves behind. */
-import type { TopicOptions } from '@taskstream/task-api'
+import { isTaskError } from '@taskstream/task-api'
+import type { NodeInfo, RecordedAction, TopicOptions } from '@taskstream/task-api'
+import { systemClock } from '@taskstream/task-processor'
+import type { Clock } from '@taskstream/task-processor'
 import type { PeriodicTaskInfo } from '@taskstream/task-scheduler'
 import { firing, periodicTasks } from '@taskstream/task-scheduler'
 import { codeOf } from '@taskstream/task-testing/suite'
@@ -103,6 +106,60 @@ describe.skipIf(!canRun)('a stream', () => {
     })
   })
 
+  test('leaves a timer that another living process declares, removes it once that one has stopped, and records it', async () => {
+    const { subject } = fixture
+    const ids = async (): Promise<string[]> => (await timers()).map(({ id }) => id).filter((id) => id.startsWith('shared-'))
+    const looks: (() => void)[] = []
+    const clock: Clock = {
+      ...systemClock,
+      after: (ms, callback) => {
+        if (ms !== 60_000) return systemClock.after(ms, callback)
+        looks.push(callback)
+        return () => {}
+      },
+    }
+    const other = fixture.streamOf({ application: 'shared' })
+    other.handle(defineJob('shared-a', { timer: '*-01-01 00:00 UTC' }), nothing)
+    await other.start()
+    const declares = (): Promise<boolean> =>
+      fixture.commit(async (transaction) => {
+        const nodes = (await subject.tasks().nodes(transaction)) as readonly NodeInfo[]
+        return nodes.some(({ report }) => report?.declares?.timers.includes('shared-a'))
+      })
+    await expect.poll(declares).toBe(true)
+    await using stream = fixture.streamOf({ application: 'shared', clock })
+    await stream.start()
+    expect(await ids()).toEqual(['shared-a'])
+    looks.shift()!()
+    await expect.poll(() => looks.length).toBe(1)
+    expect(await ids()).toEqual(['shared-a'])
+    await other.stop()
+    looks.shift()!()
+    await expect.poll(ids).toEqual([])
+    const [action] = (await fixture.commit(async (transaction) =>
+      subject.tasks().actions(transaction, { limit: 1 }),
+    )) as readonly RecordedAction[]
+    expect(action).toMatchObject({ action: 'timer remove', actor: 'shared', filter: { scope: 'jobs', ids: ['shared-a'] } })
+  })
+
+  test('tells its listener of a timer that cannot be fired, and which one', async () => {
+    const told: unknown[] = []
+    const job = defineJob('no-topic', { timer: '*-*-* *:*:* UTC' })
+    await using stream = fixture.streamOf({
+      listener: {
+        onError: ({ activity, timer, error }) => void told.push([activity, timer?.id, isTaskError(error) && error.code]),
+      },
+    })
+    stream.handle(job, nothing)
+    await stream.start()
+    await fixture.commit((transaction) => fixture.subject.tasks().destroy(transaction, 'no-topic'))
+    await expect.poll(() => told).toContainEqual(['timers', 'no-topic', 'TOPIC_UNKNOWN'])
+    await stream.stop()
+    await fixture.commit(async (transaction) =>
+      periodicTasks(fixture.subject.tasks(), { scope: 'jobs' }).remove(transaction, 'no-topic'),
+    )
+  })
+
   test('starts once, and not after its stop, and takes no handler then', async () => {
     const job = defineJob('lifecycle')
     const other = defineJob('lifecycle-other')
@@ -170,6 +227,20 @@ describe.skipIf(!canRun)('a stream', () => {
     const { returned } = await stream.stop({ graceMs: 0 })
     expect(returned).toMatchObject([{ sequence: ref.sequence }])
     expect(await fixture.page(job)).toMatchObject([{ state: 'ready', tries: 0 }])
+  })
+
+  test('says why it takes no jobs: while it starts and stops, and never if it only pushes', async () => {
+    const stream = fixture.streamOf()
+    stream.handle(defineJob('probed'), nothing)
+    const pushing = fixture.streamOf()
+    for (const each of [stream, pushing]) {
+      expect(each.troubles).toEqual(['starting'])
+      await each.start()
+      expect(each.troubles).toEqual([])
+      const stopping = each.stop()
+      expect(each.troubles).toEqual(['stopping'])
+      await stopping
+    }
   })
 
   test('only pushes if nothing is handled', async () => {

@@ -75,6 +75,51 @@ describe.skipIf(!canRun)('a task of which nothing can be written', () => {
     expect(handled.filter((identifier) => identifier === 'bad')).toHaveLength(2)
   })
 
+  test('is no longer left behind once its batch has written it, however late', async () => {
+    let slow: PromiseWithResolvers<void> | undefined
+    const begun = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const handedBack: string[] = []
+    const repository = fixture.subject.tasks()
+    const { handBack } = repository
+    Object.assign(repository, {
+      handBack: (...args: Parameters<typeof handBack>) => {
+        handedBack.push(...names([...args[2]]))
+        return handBack(...args)
+      },
+    })
+    await using node = fixture.nodeOf({
+      ...patient,
+      repository,
+      transactions: async (work) => {
+        await slow?.promise
+        return fixture.commit(work)
+      },
+    })
+    await fixture.push('a')
+    const manager = node.process(fixture.topic, {
+      idleMs: hour,
+      handler: async (tasks) => {
+        begun.resolve()
+        await gate.promise
+        return succeedAll(tasks)
+      },
+    })
+    await node.start()
+    await begun.promise
+    slow = Promise.withResolvers()
+    gate.resolve()
+    const { abandoned } = await manager.stop({ graceMs: 0, abortMs: 0, leaveMs: 0 })
+    expect(names(abandoned)).toEqual(['a'])
+    slow.resolve()
+    slow = undefined
+    await expect.poll(states).toEqual({ succeeded: 1 })
+    const before = handedBack.length
+    await manager.start()
+    expect(await manager.stop({ graceMs: 0, abortMs: 0 })).toEqual({ finished: [], returned: [], abandoned: [] })
+    expect(handedBack.slice(before)).toEqual([])
+  })
+
   test('is handed back by a stop that can, and reported so', async () => {
     await pushAround()
     await refuseBad(everything)

@@ -1,7 +1,7 @@
 /** A node handles every task once and in order, and stops in the way that the caller asks for. */
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { Completion, HeldTask } from '@taskstream/task-api'
-import { eachTask, exponential, localNotifier, TaskNode } from '@taskstream/task-processor'
+import { eachTask, exponential, fixed, localNotifier, TaskNode } from '@taskstream/task-processor'
 import type { TaskListener } from '@taskstream/task-processor'
 import { sql } from '@taskstream/task-sql'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -75,6 +75,25 @@ describe.skipIf(!canRun)('a node', () => {
     await node.start()
     await expect.poll(states).toEqual({ failed: 1 })
     expect(attempts).toEqual([1, 2, 3])
+  })
+
+  test('brings the tasks of a batch back together that failed by one throw, and each by itself that failed alone', async () => {
+    const dues = async (): Promise<Set<number | undefined>> => {
+      await expect.poll(states).toEqual({ delayed: 20 })
+      return new Set((await fixture.page()).map(({ due }) => due?.getTime()))
+    }
+    const fail = (): never => {
+      throw new Error('the service is away')
+    }
+    const retry = fixed({ tries: 3, afterMs: 1_000_000_000 })
+    for (const [handler, count] of [[fail, 1] as const, [eachTask(fail), 20] as const]) {
+      await fixture.next()
+      await push(...Array.from({ length: 20 }, (_, index) => `t${index}`))
+      await using node = nodeOf()
+      node.process(fixture.topic, { size: 20, retry, handler })
+      await node.start()
+      expect((await dues()).size).toBe(count)
+    }
   })
 
   test("commits a handler's own writes with the completion, or neither", async () => {

@@ -114,10 +114,10 @@ export async function makeWorld(subject: Subject, size: number, progress: (text:
         : ['task_owner', `heartbeat - ${ms}`]
     await execute(subject, `update ${table} set heartbeat = ${heartbeat} where owner = '${nodes[name].owner}'`)
   }
+  const reportAs = (name: 'silent' | 'dead', topics: readonly NodeTopic[]): Promise<unknown> =>
+    commit((transaction) => nodes[name].report(transaction, { kind: 'node', host: 'h', pid: 1, leaseMs: 3_600_000, topics }))
   for (const name of ['silent', 'dead'] as const) {
-    await commit((transaction) =>
-      nodes[name].report(transaction, { kind: 'node', host: 'h', pid: 1, leaseMs: 3_600_000, topics: [] }),
-    )
+    await reportAs(name, [])
     await setBack(name, name === 'silent' ? 2_000_000 : 4_000_000)
   }
   await reset()
@@ -178,6 +178,18 @@ export async function makeWorld(subject: Subject, size: number, progress: (text:
       },
       after: async () => {
         await commit((transaction) => unknown.unregister(transaction))
+        await reset()
+      },
+    },
+    {
+      code: 'node-silent',
+      ...of('ready'),
+      prepare: async () => {
+        await reportNothing()
+        await reportAs('silent', [{ topic: 'plain' }])
+      },
+      after: async () => {
+        await reportAs('silent', [])
         await reset()
       },
     },

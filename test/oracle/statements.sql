@@ -818,8 +818,14 @@ fetch first 200 rows only
 
 -- errors
 --   text, text, number, number, number
-select e.fingerprint, e.release_name, count(*) as count, coalesce(sum(e.is_open), 0) as open, max(e.ended) as last_ended
-from (select g.fingerprint, g.release_name, g.ended, (select 1 from task t where t.topic = :1 and t.sequence = g.sequence and t.attempt = g.attempt and t.state in (3, 2)) as is_open
+select e.fingerprint, e.release_name, count(*) as count,
+count(case e.fate when 2 then 1 end) as open, count(case e.fate when 1 then 1 end) as pending,
+max(e.ended) as last_ended
+from (select g.fingerprint, g.release_name, g.ended, (
+    select case when t.state in (1, 0, 4) then 1
+    when t.state in (3, 2) and t.attempt = g.attempt then 2 end
+    from task t
+    where t.topic = :1 and t.sequence = g.sequence) as fate
   from (select t.sequence, t.attempt, t.fingerprint, t.release_name, t.ended, t.outcome
     from task_attempt t
     where t.topic = :2 and t.ended >= ((select k.ms from task_clock k) + :3)
@@ -846,8 +852,14 @@ select e.place, e.sequence, e.error, e.release_name, e.ended from (
 
 -- errors
 --   text, text, number, number
-select e.fingerprint, e.release_name, count(*) as count, coalesce(sum(e.is_open), 0) as open, max(e.ended) as last_ended
-from (select g.fingerprint, g.release_name, g.ended, (select 1 from task t where t.topic = :1 and t.sequence = g.sequence and t.attempt = g.attempt and t.state in (3, 2)) as is_open
+select e.fingerprint, e.release_name, count(*) as count,
+count(case e.fate when 2 then 1 end) as open, count(case e.fate when 1 then 1 end) as pending,
+max(e.ended) as last_ended
+from (select g.fingerprint, g.release_name, g.ended, (
+    select case when t.state in (1, 0, 4) then 1
+    when t.state in (3, 2) and t.attempt = g.attempt then 2 end
+    from task t
+    where t.topic = :1 and t.sequence = g.sequence) as fate
   from (select t.sequence, t.attempt, t.fingerprint, t.release_name, t.ended, t.outcome
     from task_attempt t
     where t.topic = :2
@@ -867,8 +879,14 @@ fetch first 200 rows only
 
 -- errors
 --   text, text, number, number, number, number
-select e.fingerprint, e.release_name, count(*) as count, coalesce(sum(e.is_open), 0) as open, max(e.ended) as last_ended
-from (select g.fingerprint, g.release_name, g.ended, (select 1 from task t where t.topic = :1 and t.sequence = g.sequence and t.attempt = g.attempt and t.state in (3, 2)) as is_open
+select e.fingerprint, e.release_name, count(*) as count,
+count(case e.fate when 2 then 1 end) as open, count(case e.fate when 1 then 1 end) as pending,
+max(e.ended) as last_ended
+from (select g.fingerprint, g.release_name, g.ended, (
+    select case when t.state in (1, 0, 4) then 1
+    when t.state in (3, 2) and t.attempt = g.attempt then 2 end
+    from task t
+    where t.topic = :1 and t.sequence = g.sequence) as fate
   from (select t.sequence, t.attempt, t.fingerprint, t.release_name, t.ended, t.outcome
     from task_attempt t
     where t.topic = :2 and t.ended >= (:3 + :4)

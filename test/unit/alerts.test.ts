@@ -7,8 +7,9 @@ import { expect, test } from 'vitest'
 
 const docs = join(import.meta.dirname, '..', '..', 'docs')
 
-test('there are the ten alerts, and none of them changes its name', () => {
+test('there are the eleven alerts, and none of them changes its name', () => {
   expect(alertNames).toEqual([
+    'NotScraped',
     'NobodyProcesses',
     'BacklogAge',
     'FailureRatio',

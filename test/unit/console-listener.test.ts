@@ -86,12 +86,28 @@ test('each task of a batch is told with its own end, and what decides nothing is
   })
   consoleListener.onError!({ activity: 'handle', topic: 'email', tasks, error: 'rolled back' })
   consoleListener.onError!({ activity: 'poll', topic: 'email', error: 'gone' })
+  consoleListener.onError!({ activity: 'timers', timer: { scope: 'jobs', id: 'nightly' }, error: 'no topic' })
+  consoleListener.onError!({ activity: 'timers', error: 'gone' })
   consoleListener.onLost!({ topic: 'email', tasks })
   expect(lines).toEqual([
     'taskstream: email @5 (try 1, the next in 1 min), email @6 (try 1, the last), handle: no',
     'taskstream: email @5 (try 1), email @6 (try 1), handle: rolled back',
     'taskstream: email, poll: gone',
+    'taskstream: timer nightly of jobs, timers: no topic',
+    'taskstream: timers: gone',
     expect.stringMatching(/^taskstream: email @5 \(try 1\), email @6 \(try 1\): no longer held/),
+  ])
+})
+
+test('of a large batch the first tasks are named, so that the error is not lost behind a thousand names', () => {
+  const { lines } = printed()
+  const tasks = Array.from({ length: 200 }, (_, sequence) => task({ sequence }))
+  consoleListener.onError!({ activity: 'handle', topic: 'email', tasks, error: 'no' })
+  consoleListener.onLost!({ topic: 'email', tasks })
+  const named = 'taskstream: email @0 (try 1), email @1 (try 1), email @2 (try 1) and 197 more'
+  expect(lines).toEqual([
+    `${named}, handle: no`,
+    expect.stringMatching(new RegExp(`^${named.replace(/[()]/g, String.raw`\$&`)}: no longer`)),
   ])
 })
 

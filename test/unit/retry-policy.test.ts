@@ -69,6 +69,17 @@ test('the class of an error, or of what caused it, decides on its policy', () =>
   expect(byError([[RateLimited, fixed({ tries: 9, afterMs: 1 })]])(tried(1), new Error('other'))).toBeUndefined()
 })
 
+test('a chance that is given is the one that counts, in every policy and through byError', () => {
+  const policies = [
+    fixed({ tries: 9, afterMs: 1_000 }),
+    linear({ tries: 9, firstMs: 1_000 }),
+    exponential({ tries: 9, firstMs: 1_000 }),
+    steps({ tries: 9, minMs: 1_000, maxMs: 2_000, steps: 2 }),
+  ]
+  for (const policy of [...policies, ...policies.map((each) => byError([], each))])
+    expect([0, 0.5].map((draw) => policy(tried(1), 'no', draw))).toEqual([1_000, 900])
+})
+
 test('pauses grow in equal steps from the shortest to the longest, which is repeated', () => {
   const policy = steps({ tries: 7, minMs: 100, maxMs: 400, steps: 3, jitter: 0 })
   expect([1, 2, 3, 4, 5, 6, 7].map((tries) => policy(tried(tries), undefined))).toEqual([100, 200, 300, 400, 400, 400, undefined])

@@ -106,6 +106,7 @@ describe.skipIf(withoutPromtool)('promtool', () => {
       [`taskstream_node_stuck_total${of('')}`, '0x50 1x150'],
       [`taskstream_topic_paused_seconds{messaging_destination_name="b"}`, '90000x200'],
       ['taskstream_timer_overdue_seconds', '120x200'],
+      ['taskstream_fleet_up', '0x200'],
     ]
     const raised = (name: string, at: string): unknown => ({
       eval_time: at,
@@ -114,21 +115,21 @@ describe.skipIf(withoutPromtool)('promtool', () => {
     })
     const expect_ = (name: string): unknown => {
       const level = alerts[name as keyof typeof alerts]
-      const topic = name === 'PausedLong' ? 'b' : ['LeaseLost', 'TimerOverdue'].includes(name) ? undefined : 'a'
+      const topic = name === 'PausedLong' ? 'b' : ['LeaseLost', 'TimerOverdue', 'NotScraped'].includes(name) ? undefined : 'a'
       return {
         exp_labels: {
           severity: level.severity === 'crit' ? 'critical' : 'warning',
           ...(topic && { messaging_destination_name: topic }),
           ...(name === 'LeaseLost' && { instance: 'i' }),
         },
-        exp_annotations: { summary: `${topic ? `${topic}: ` : ''}${level.says}`, runbook_url: `docs/${level.page}` },
+        exp_annotations: { summary: `${topic ? `${topic}: ` : ''}${level.says}`, page: level.page },
       }
     }
     const at = (name: string): string => (name === 'ThroughputCollapse' ? '75m' : '55m')
     const quiet = alertNames.map((alertname) => ({ eval_time: '55m', alertname: `Taskstream${alertname}`, exp_alerts: [] }))
     const well: [string, string][] = series.map(([name]) => [
       name,
-      name.includes('nodes') ? '2x200' : name.includes('"success"') ? '0+100x200' : '0x200',
+      name.includes('nodes') ? '2x200' : name.includes('fleet_up') ? '1x200' : name.includes('"success"') ? '0+100x200' : '0x200',
     ])
     const tests = [
       { interval: '1m', input_series: inputs(series), alert_rule_test: alertNames.map((name) => raised(name, at(name))) },

@@ -1,13 +1,10 @@
 /** A worker answers probes and scrapes over HTTP, and nothing keeps an answer. */
-import { TaskError } from '@taskstream/task-api'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openHealth, Readiness } from '../../packages/task-cli/src/work/health.ts'
+import { openHealth } from '../../packages/task-cli/src/work/health.ts'
 
-const error = new TaskError('DATABASE_UNAVAILABLE', 'away')
-
-async function healthOf(readiness: Readiness): Promise<(path: string, init?: RequestInit) => Promise<unknown>> {
+async function healthOf(node: { troubles: readonly string[] }): Promise<(path: string, init?: RequestInit) => Promise<unknown>> {
   const metrics = { collect: async (format?: string) => `metrics as ${format}` }
-  const health = await openHealth({ host: '127.0.0.1', port: 0 }, readiness, metrics)
+  const health = await openHealth({ host: '127.0.0.1', port: 0 }, node, metrics)
   onTestFinished(() => health[Symbol.asyncDispose]())
   return async (path, init) => {
     const response = await fetch(`${health.url}${path}`, init)
@@ -20,9 +17,7 @@ const plain = (status: number, text: string): unknown => [status, 'text/plain; c
 
 describe('the health of a worker', () => {
   test('is asked for by GET or HEAD, and other paths and methods are told so', async () => {
-    const readiness = new Readiness()
-    readiness.started()
-    const ask = await healthOf(readiness)
+    const ask = await healthOf({ troubles: [] })
     expect(await ask('/livez')).toEqual(plain(200, 'alive\n'))
     expect(await ask('/readyz?verbose')).toEqual(plain(200, 'ready\n'))
     expect(await ask('/readyz', { method: 'HEAD' })).toEqual(plain(200, ''))
@@ -32,7 +27,7 @@ describe('the health of a worker', () => {
   })
 
   test('has metrics in the format that the scraper takes', async () => {
-    const ask = await healthOf(new Readiness())
+    const ask = await healthOf({ troubles: ['starting'] })
     expect(await ask('/metrics')).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8', 'no-store', 'metrics as text'])
     expect(await ask('/metrics?x', { headers: { accept: 'application/openmetrics-text; version=1.0.0' } })).toEqual([
       200,
@@ -43,21 +38,11 @@ describe('the health of a worker', () => {
   })
 
   test('names what keeps the worker from taking tasks, and lives on', async () => {
-    const readiness = new Readiness()
-    const ask = await healthOf(readiness)
-    expect(await ask('/readyz')).toEqual(plain(503, 'starting\n'))
-    readiness.started()
-    readiness.listener.onError?.({ activity: 'poll', topic: 'mail', error })
-    readiness.listener.onError?.({ activity: 'heartbeat', error })
-    readiness.listener.onError?.({ activity: 'maintenance', error })
-    readiness.listener.onLeaseLost?.({ leaseMs: 30_000 })
+    const node = { troubles: ['poll mail', 'heartbeat', 'lease'] }
+    const ask = await healthOf(node)
     expect(await ask('/readyz')).toEqual(plain(503, 'poll mail, heartbeat, lease\n'))
     expect(await ask('/livez')).toEqual(plain(200, 'alive\n'))
-    readiness.listener.onRecovered?.({ activity: 'poll', topic: 'mail' })
-    readiness.listener.onRecovered?.({ activity: 'heartbeat' })
-    readiness.listener.onEmpty?.({ topic: 'mail' })
+    node.troubles = []
     expect(await ask('/readyz')).toEqual(plain(200, 'ready\n'))
-    readiness.stopping()
-    expect(await ask('/readyz')).toEqual(plain(503, 'stopping\n'))
   })
 })

@@ -3,7 +3,6 @@ import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Endings } from '../../packages/task-cli/src/work/endings.ts'
-import { Readiness } from '../../packages/task-cli/src/work/health.ts'
 import { Progress } from '../../packages/task-cli/src/work/progress.ts'
 import { completedEvent } from '../../packages/task-processor/src/batches/decisions.ts'
 import { taskOf } from './answering.ts'
@@ -153,28 +152,5 @@ describe('a worker that ends by itself', () => {
     for (const name of ['a', 'b']) endings.listener.onEmpty?.({ topic: name })
     vi.advanceTimersByTime(86_400_000)
     expect(ends).toEqual([])
-  })
-})
-
-describe('a worker is ready', () => {
-  test('from its start on, but while the database or its lease is away, until it stops', () => {
-    const readiness = new Readiness()
-    const { listener } = readiness
-    expect(readiness.troubles).toEqual(['starting'])
-    readiness.started()
-    expect(readiness.troubles).toEqual([])
-    listener.onError?.({ activity: 'poll', topic, error: new Error('away') })
-    listener.onError?.({ activity: 'heartbeat', error: new Error('away') })
-    listener.onLeaseLost?.({ leaseMs: 30_000 })
-    expect(readiness.troubles).toEqual([`poll ${topic}`, 'heartbeat', 'lease'])
-    listener.onRecovered?.({ activity: 'heartbeat' })
-    listener.onRecovered?.({ activity: 'poll', topic })
-    listener.onEmpty?.({ topic })
-    expect(readiness.troubles).toEqual([])
-    // A task that fails says nothing of the worker.
-    listener.onError?.({ activity: 'handle', topic, tasks: [task], error: new Error('no') })
-    expect(readiness.troubles).toEqual([])
-    readiness.stopping()
-    expect(readiness.troubles).toEqual(['stopping'])
   })
 })

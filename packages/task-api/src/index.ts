@@ -110,6 +110,7 @@ export type {
 } from './task-inspection.ts'
 export { nodeKinds } from './task-nodes.ts'
 export type {
+  DeclaredTimers,
   NodeInfo,
   NodeKind,
   NodeLife,

@@ -30,6 +30,7 @@ import type { TaskInfo, TaskKey } from './task.ts'
  * - `paused`: its topic is not to be processed: see `paused`
  * - `no-node`: no living node processes the topic
  * - `node-unknown`: owners live, but none of them tells which topics it processes
+ * - `node-silent`: every node of the topic has missed a heartbeat: it is hung up, or has died. See `until`
  * - `node-quiet`: every node of the topic was asked to take no more tasks
  * - `node-failing`: every node of the topic reports an error
  * - `past-deadline`: its deadline has passed, so the next poll filters it
@@ -62,6 +63,7 @@ export const diagnosisCodes = [
   'paused',
   'no-node',
   'node-unknown',
+  'node-silent',
   'node-quiet',
   'node-failing',
   'past-deadline',

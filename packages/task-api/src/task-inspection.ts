@@ -20,6 +20,8 @@ export interface ErrorGroup {
   readonly count: number
   /** How many tasks of these attempts failed, or expired, by it and are still so. If none is, older attempts count too, up to a hundred. */
   readonly open: number
+  /** How many of the attempts that were looked at have a task that is still to be done. With `open`, what has not healed by itself. */
+  readonly pending: number
   /** The first attempt that is kept, and its release. */
   readonly first: Date
   readonly firstRelease?: string

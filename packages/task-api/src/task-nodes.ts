@@ -45,6 +45,16 @@ export interface NodeTrouble {
   readonly since: Date
 }
 
+/** The timers that a process has declared in the name of an application. */
+export interface DeclaredTimers {
+  readonly scope: string
+  readonly application: string
+  /** Their ids, 1 000 at most. */
+  readonly timers: readonly string[]
+  /** How many ids `timers` leaves out. */
+  readonly omitted?: number
+}
+
 /** What a process tells of itself. */
 export interface NodeReport {
   readonly kind: NodeKind
@@ -55,6 +65,8 @@ export interface NodeReport {
   readonly topics: readonly NodeTopic[]
   /** How many topics `topics` leaves out, as they are too many for a report. Those with an error are the last to be left out. */
   readonly omitted?: number
+  /** As long as the process lives, no other one that has the same application takes these timers for removed. */
+  readonly declares?: DeclaredTimers
   /** What does not work in the whole process, such as its heartbeat. */
   readonly error?: NodeTrouble
   /** For how long the event loop stood still at most in the last minute, in milliseconds. */

@@ -9,10 +9,9 @@ import { idOf, jobNameOf } from '@taskstream/task-jobs'
  * was the last. A listener of your own replaces it.
  */
 export const consoleListener: TaskListener = {
-  onError: ({ activity, error, topic, tasks = [], decisions }) => {
-    const named = (task: HeldTask): string => nameOf(task, decisions?.get(task))
-    const what = tasks.length > 0 ? `${tasks.map(named).join(', ')}, ${activity}` : [topic, activity].filter(Boolean).join(', ')
-    console.error(`taskstream: ${what}: ${text(error)}`)
+  onError: ({ activity, error, topic, tasks = [], decisions, timer }) => {
+    const what = tasks.length > 0 ? namesOf(tasks, decisions) : timer ? `timer ${timer.id} of ${timer.scope}` : topic
+    console.error(`taskstream: ${[what, activity].filter(Boolean).join(', ')}: ${text(error)}`)
   },
   onRecovered: ({ activity, topic }) => console.error(`taskstream: ${[topic, activity].filter(Boolean).join(', ')}: works again`),
   onLost: ({ tasks }) =>
@@ -39,8 +38,13 @@ const ends: Readonly<Record<Exclude<DecisionOutcome, 'retry' | 'snooze'>, string
   success: 'succeeded',
 }
 
-function namesOf(tasks: readonly HeldTask[]): string {
-  return tasks.map((task) => nameOf(task)).join(', ')
+/** How many tasks of a batch a line names. */
+const mostNamed = 3
+
+function namesOf(tasks: readonly HeldTask[], decisions?: ReadonlyMap<HeldTask, TaskDecision>): string {
+  const named = tasks.slice(0, mostNamed).map((task) => nameOf(task, decisions?.get(task)))
+  const more = tasks.length - named.length
+  return named.join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
 function nameOf(task: HeldTask, decision?: TaskDecision): string {

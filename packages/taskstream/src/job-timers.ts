@@ -1,20 +1,28 @@
-import type { Execution } from '@taskstream/task-api'
+import type { DeclaredTimers, Execution } from '@taskstream/task-api'
 import { creationOf, topicOf, withoutSuffix } from '@taskstream/task-jobs'
 import type { AnyJob } from '@taskstream/task-jobs'
+import { Condition, safeListener } from '@taskstream/task-processor'
+import type { SafeListener } from '@taskstream/task-processor'
 import { PeriodicScheduler, periodicTasks } from '@taskstream/task-scheduler'
 import type { Definition } from './definitions.ts'
+import { consoleListener } from './console-listener.ts'
 import { given } from './given.ts'
 import type { StreamDriver, StreamOptions } from './stream-options.ts'
+import { UndeclaredTimers } from './undeclared-timers.ts'
 
 /** The scope of the timers of jobs. */
 const scope = 'jobs'
 const noApplication = 'taskstream'
+/** How many timers a process tells of. */
+const mostDeclared = 1_000
 
 /** The timers of a stream's jobs: stored at each start, and fired by a scheduler while the stream runs. */
 export class JobTimers<Transaction, E extends Execution> {
   readonly #driver: StreamDriver<Transaction, E>
   readonly #options: StreamOptions<Transaction>
   readonly #wake: (topic: string) => void
+  readonly #listener: SafeListener
+  #undeclared: UndeclaredTimers<Transaction, E> | undefined
   #scheduler: PeriodicScheduler<Transaction, E> | undefined
 
   /** @param wake called after a job was pushed by the clock */
@@ -22,10 +30,11 @@ export class JobTimers<Transaction, E extends Execution> {
     this.#driver = driver
     this.#options = options
     this.#wake = wake
+    this.#listener = safeListener(...[options.listener ?? consoleListener].flat())
   }
 
   /**
-   * Stores the timers of these jobs, removes those that the application no longer has, and fires them from now on.
+   * Stores the timers of these jobs, removes those that the application no longer has, and fires the others from now on.
    *
    * @param checkGoOn throws before the timers are fired if the stream was stopped meanwhile
    */
@@ -35,25 +44,39 @@ export class JobTimers<Transaction, E extends Execution> {
     const timed = [...definitions].filter((one): one is AnyJob => one.settings.what === 'job' && one.settings.timer !== undefined)
     if (timed.length === 0 && application === undefined) return
     const timers = periodicTasks(repository, { scope })
-    const undeclared = application === undefined ? 'report' : 'remove'
-    await transactions(async (transaction) => {
-      await timers.reconcile(transaction, application ?? noApplication, timed.map(toTask), { undeclared })
+    if (application !== undefined) {
+      const condition = new Condition(this.#listener, 'timers')
+      this.#undeclared = new UndeclaredTimers(this.#driver, this.#options, { scope, application, condition })
+    }
+    const left = await transactions(async (transaction) => {
+      const { undeclared } = await timers.reconcile(transaction, application ?? noApplication, timed.map(toTask))
+      return (await this.#undeclared?.remove(transaction, undeclared)) ?? []
     })
-    if (timed.length === 0) return
     checkGoOn()
+    this.#undeclared?.lookAgain(left)
+    if (timed.length === 0) return
     const topics = new Map(timed.map((job) => [job.name, topicOf(job)]))
     this.#scheduler = new PeriodicScheduler<Transaction, E>({
       repository,
       transactions,
       ...given({ notifier, clock, statementTimeoutMs }),
-      listener: { onFired: ({ timer }) => this.#wake(topics.get(timer.id) ?? timer.id) },
+      declares: declarationOf(application ?? noApplication, [...topics.keys()]),
+      listener: {
+        onFired: ({ timer }) => this.#wake(topics.get(timer.id) ?? timer.id),
+        onError: (error, timer) => void this.#listener.onError({ activity: 'timers', error, ...given({ timer }) }),
+      },
     })
     await this.#scheduler.start()
   }
 
   async stop(): Promise<void> {
-    await this.#scheduler?.stop()
+    await Promise.all([this.#scheduler?.stop(), this.#undeclared?.stop()])
   }
+}
+
+function declarationOf(application: string, ids: readonly string[]): DeclaredTimers {
+  const omitted = ids.length - mostDeclared
+  return { scope, application, timers: ids.slice(0, mostDeclared), ...(omitted > 0 && { omitted }) }
 }
 
 function toTask(job: AnyJob): Parameters<ReturnType<typeof periodicTasks>['schedule']>[1] {

@@ -22,8 +22,8 @@ export interface StreamOptions<Transaction> extends Pick<
   /** Whether `start` and `prepare` bring the tables to the version of this release. Default true. Without it, run `taskstream migrate up` before. */
   readonly migrate?: boolean
   /**
-   * The name of the application, 1 to 200 characters. Timers that this application had defined before, and no longer defines, are removed at its
-   * start. Default: no timer is removed.
+   * The name of the application, 1 to 200 characters: of one program, not of several. Timers that it had defined before, and no longer defines, are removed
+   * at its start, or once no living process of it defines them. Default: no timer is removed.
    */
   readonly application?: string
   /** The private key by which this process signs the jobs that it pushes and whose definitions are `signed`. Default: none. */

@@ -102,6 +102,19 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
   }
 
   /**
+   * Why this process takes no jobs, or none of some topic, for the probes of an orchestrator: `starting`, `stopping`, `lease`, `quiet`, `heartbeat`,
+   * `poll mails`, `process mails`. Empty if it takes jobs, or was started and handles none.
+   *
+   * @example
+   * response.writeHead(stream.troubles.length > 0 ? 503 : 200).end(stream.troubles.join(', '))
+   */
+  get troubles(): readonly string[] {
+    if (this.isStopped) return ['stopping']
+    if (this.#state !== 'started') return ['starting']
+    return this.handled.size > 0 ? this.node.troubles : []
+  }
+
+  /**
    * Runs `work` in a transaction, which commits when `work` returns and rolls back when it throws. After a deadlock, `work` runs again. Jobs that it
    * pushed start at once after the commit.
    *

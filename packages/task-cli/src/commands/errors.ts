@@ -82,6 +82,7 @@ export const errorColumns: readonly Column<ErrorGroup>[] = [
   { name: 'topic', rank: 1, kind: 'identifier', value: ({ topic }) => topic },
   { name: 'count', rank: 0, kind: 'number', value: ({ count }) => count },
   { name: 'open', rank: 1, kind: 'number', value: ({ open }) => open },
+  { name: 'pending', rank: 4, kind: 'number', value: ({ pending }) => pending },
   { name: 'error', rank: 0, kind: 'text', value: ({ error }) => error },
   { name: 'first', rank: 3, kind: 'instant', value: ({ first }) => first },
   { name: 'first in', rank: 2, kind: 'text', value: ({ firstRelease }) => firstRelease },

@@ -2,42 +2,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TaskListener } from '@taskstream/task-processor'
+import type { TaskNode } from '@taskstream/task-processor'
 import { contentTypes, formatOf } from '@taskstream/task-telemetry/prometheus'
 import type { PrometheusMetrics } from '@taskstream/task-telemetry/prometheus'
 import type { HealthAddress } from './health-address.ts'
-
-/** Whether a worker works, from what its node tells. */
-export class Readiness {
-  readonly listener: TaskListener
-  /** What does not work at this moment. */
-  readonly #troubles = new Set<string>(['starting'])
-
-  constructor() {
-    this.listener = {
-      onError: ({ activity, topic = '' }) => {
-        if (activity === 'poll' || activity === 'heartbeat') this.#troubles.add(`${activity} ${topic}`.trim())
-      },
-      onRecovered: ({ activity, topic = '' }) => void this.#troubles.delete(`${activity} ${topic}`.trim()),
-      onLeaseLost: () => void this.#troubles.add('lease'),
-      // Nothing is polled without a lease.
-      onStart: () => void this.#troubles.delete('lease'),
-      onEmpty: () => void this.#troubles.delete('lease'),
-    }
-  }
-
-  started(): void {
-    this.#troubles.delete('starting')
-  }
-
-  stopping(): void {
-    this.#troubles.add('stopping')
-  }
-
-  get troubles(): readonly string[] {
-    return [...this.#troubles]
-  }
-}
 
 /**
  * Listens for probes: `GET /livez` is answered with 200 as long as the process answers at all, `GET /readyz` with 503 if the worker takes no tasks. `GET
@@ -47,11 +15,11 @@ export class Readiness {
  */
 export async function openHealth(
   { host, port }: HealthAddress,
-  readiness: Readiness,
+  node: Pick<TaskNode<unknown>, 'troubles'>,
   metrics: Pick<PrometheusMetrics, 'collect'>,
 ): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer((request, response) => {
-    const { troubles } = readiness
+    const { troubles } = node
     const path = request.url?.split('?')[0]
     if (path === '/metrics' && request.method === 'GET') {
       const format = formatOf(request.headers.accept)

@@ -11,7 +11,7 @@ import { durationText } from './durations.ts'
 import { Endings } from './endings.ts'
 import type { EndOptions } from './endings.ts'
 import { headersIn, secretIn } from './header-file.ts'
-import { openHealth, Readiness } from './health.ts'
+import { openHealth } from './health.ts'
 import { programHandler } from './program-handler.ts'
 import { Progress } from './progress.ts'
 import type { RetryWords } from './retry-words.ts'
@@ -54,7 +54,6 @@ class Worker {
   readonly #database: NamedDatabase
   readonly #node: TaskNode<unknown>
   readonly #progress: Progress
-  readonly #readiness = new Readiness()
   readonly #endings: Endings
   readonly #stopped = Promise.withResolvers<StopReport>()
   #missing: ProgramMissing | undefined
@@ -74,7 +73,7 @@ class Worker {
       ...(notifier && { notifier }),
       leaseMs: lease,
       heartbeatIntervalMs: Math.min(5_000, Math.floor(lease / 6)),
-      listener: [this.#progress.listener, this.#readiness.listener, this.#endings.listener],
+      listener: [this.#progress.listener, this.#endings.listener],
       // Of several topics, all together run so many programs.
       ...(topics.length > 1 && { limiter: bound(concurrency) }),
     })
@@ -105,7 +104,7 @@ class Worker {
     using _endings = this.#endings
     const { health } = this.#options
     using metrics = health && prometheusMetrics({ fleet: { tasks: this.#database.tasks, transactions: this.#database.reading } })
-    await using opened = health && metrics && (await openHealth(health, this.#readiness, metrics))
+    await using opened = health && metrics && (await openHealth(health, this.#node, metrics))
     if (opened) say(`health: ${opened.url}/livez and /readyz, and /metrics`)
     await this.#start()
     const summaries = setInterval(() => this.#progress.saySummary(), summaryMs)
@@ -127,7 +126,6 @@ class Worker {
   async #start(): Promise<void> {
     try {
       const { inactive } = await this.#node.start()
-      this.#readiness.started()
       for (const topic of inactive) say(`${topic} is paused: go on with taskstream resume ${topic}`)
       say(`working on ${this.#topics.join(', ')}, ${this.#options.concurrency} at a time`)
       this.#endings.start()
@@ -144,7 +142,6 @@ class Worker {
     const { atWork } = this.#progress
     const wait = atWork > 0 ? `; ${atWork} at work may go on for ${durationText(grace)}` : ''
     say(`${why}: takes no more tasks${wait}`)
-    this.#readiness.stopping()
     this.#node.stop({ graceMs: grace, abortMs: killAfter + lettingGoMs }).then(this.#stopped.resolve, this.#stopped.reject)
   }
 }

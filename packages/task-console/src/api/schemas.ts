@@ -128,6 +128,7 @@ export const errorSchema: z.ZodType = z.strictObject({
   error: text,
   count,
   open: count.describe('Of these attempts. If none is, a hundred older ones count too.'),
+  pending: count.describe('Attempts whose tasks are still to be done.'),
   first: instant,
   firstRelease: text.optional(),
   last: instant,

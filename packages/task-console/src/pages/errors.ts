@@ -26,6 +26,7 @@ export async function errorsPage(asked: Asked, given: Given, { root }: Surroundi
     },
     { name: 'times', isNumber: true, cell: (group) => count(group.count, 5_000) },
     { name: 'open', isNumber: true, cell: ({ open }) => count(open, 5_000) },
+    { name: 'pending', isNumber: true, cell: ({ pending }) => count(pending, 5_000) },
     { name: 'last', cell: ({ last }) => time(last) },
     { name: 'first', cell: ({ first }) => time(first) },
     { name: 'first in', cell: ({ firstRelease }) => text(firstRelease, 40) },
@@ -63,6 +64,7 @@ export async function errorPage(asked: Asked, given: Given, { root }: Surroundin
           ${facts([
             ['times', count(group.count, 5_000)],
             ['tasks that are failed by it still', count(group.open, 5_000)],
+            ['attempts whose tasks are still to be done', count(group.pending, 5_000)],
             ['first', time(group.first)],
             ['first in release', group.firstRelease === undefined ? undefined : text(group.firstRelease)],
             ['last', time(group.last)],

@@ -12,6 +12,7 @@ const bad: ReadonlySet<string> = new Set([
   'stuck',
   'unexplained',
   'no-node',
+  'node-silent',
   'node-failing',
   'overdue',
 ])

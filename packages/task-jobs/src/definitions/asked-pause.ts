@@ -3,8 +3,8 @@ import type { RetryPolicy } from '@taskstream/task-processor'
 
 /** Makes a policy whose pauses are at least as long as a service asks for. The policy still says how often a job is tried. */
 export function withAskedPause(retry: RetryPolicy): RetryPolicy {
-  return (failed, error) => {
-    const afterMs = retry(failed, error)
+  return (failed, error, draw) => {
+    const afterMs = retry(failed, error, draw)
     const askedMs = isTaskError(error, 'REQUEST_FAILED') ? error.data['retryAfterMs'] : undefined
     return afterMs === undefined || typeof askedMs !== 'number' ? afterMs : Math.max(afterMs, askedMs)
   }

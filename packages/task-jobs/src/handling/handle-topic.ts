@@ -57,10 +57,10 @@ export function topicHandler<Transaction, Name extends string, Given, Input>(
       return new RunningBatch<Transaction, Input>(process, topic.name, held, refused, context).run(handle)
     },
     // An error of the handler is that of its batch. A task that the handler was never given fails for its own reason.
-    retry: (task, error) => {
+    retry: (task, error, draw) => {
       const decision = misfits.get(task)
       if (decision) throw new TaskDecisionError(decision)
-      return topic.settings.retry(task, error)
+      return topic.settings.retry(task, error, draw)
     },
   }
 }

@@ -72,10 +72,10 @@ export class JobRoutes<Transaction> {
   }
 
   /** When a job is tried again: as its definition says, or else its queue. */
-  readonly retry: RetryPolicy = (task, error) => {
+  readonly retry: RetryPolicy = (task, error, draw) => {
     const name = jobNameOf(task)
     const { job } = (name === undefined ? undefined : this.#exact.get(name)) ?? {}
-    return (job ? job.settings.retry : this.#retry)(task, error)
+    return (job ? job.settings.retry : this.#retry)(task, error, draw)
   }
 
   get #retry(): RetryPolicy {

@@ -1,7 +1,10 @@
 /** Keys of ed25519 in the forms in which people keep them. No error shows a key, and none has one as its cause. */
 import { createPrivateKey, createPublicKey, KeyObject } from 'node:crypto'
-import type { JsonWebKey } from 'node:crypto'
+import type { JsonWebKeyInput } from 'node:crypto'
 import { secretInvalid } from '../definitions/secret-options.ts'
+
+/** Its name and place differ between the releases of Node's types. */
+type JsonWebKey = JsonWebKeyInput['key']
 
 /** A private key of ed25519: PEM, a JWK, a `KeyObject`, or its seed of 32 bytes, in hex or as bytes. */
 export type SigningKey = string | JsonWebKey | KeyObject | Uint8Array

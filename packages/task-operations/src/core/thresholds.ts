@@ -125,7 +125,7 @@ export const attentionThresholds: {
   readonly backlogAge: Threshold & { readonly warn: number }
   readonly errorAttempts: Threshold & { readonly warn: number }
 } = {
-  /** The age of the oldest ready task of a topic that is processed. */
+  /** The age of the oldest ready task of a topic that is processed, or paused. */
   backlogAge: { unit: 'ms', warn: 5 * minute },
   /** How many failed attempts of one error are many, within the span in which failures are counted. */
   errorAttempts: { unit: 'attempts', warn: 20 },
@@ -160,6 +160,7 @@ export interface Alert {
 
 /** The name of an alert. It is never given to another alert. */
 export type AlertName =
+  | 'NotScraped'
   | 'NobodyProcesses'
   | 'BacklogAge'
   | 'FailureRatio'
@@ -175,6 +176,16 @@ const operators = 'guides/operators.md'
 
 /** Alerts share their levels with the checks of the doctor, so that the two never disagree. */
 export const alerts: Readonly<Record<AlertName, Alert>> = {
+  NotScraped: {
+    severity: 'crit',
+    // Whether a process that is scraped could read the database.
+    unit: 'any',
+    level: 1,
+    below: true,
+    forMs: 5 * minute,
+    says: 'no process tells how the topics fare: none is scraped, or none reaches the database',
+    page: 'guides/telemetry.md',
+  },
   NobodyProcesses: {
     severity: 'crit',
     // How many nodes process a topic that has ready tasks.
@@ -211,7 +222,7 @@ export const alerts: Readonly<Record<AlertName, Alert>> = {
     level: 0,
     forMs: 0,
     withinMs: newErrorMs,
-    says: 'a topic fails that did not fail before',
+    says: 'a topic fails that did not fail before, and its tasks have not succeeded since',
     page: operators,
   },
   RetryStorm: {

@@ -30,9 +30,15 @@ function* ofTopics(seen: Seen): Generator<Attention> {
   }
 }
 
-function* ofPaused({ topic, ready }: TopicOverview, { changed, note }: Activation, { nowMs }: Seen): Generator<Attention> {
+function* ofPaused(
+  { topic, ready, oldestReadyMs = 0 }: TopicOverview,
+  { changed, note }: Activation,
+  { nowMs }: Seen,
+): Generator<Attention> {
   const forMs = nowMs - changed.getTime()
-  const severity = severityBy('paused', forMs)
+  // Whoever sees a queue grow is told that somebody has paused it, also if that was not long ago.
+  const isLate = oldestReadyMs > attentionThresholds.backlogAge.warn
+  const severity = severityBy('paused', forMs) ?? (isLate ? 'warn' : undefined)
   if (!severity || ready === 0) return
   const text = `${topic} has been paused for ${duration(forMs)}${note === undefined ? '' : `: ${note}`}, and ${count(ready)} wait`
   yield { id: 'paused-long', severity, topic, text, command: `taskstream resume ${quoted(topic)}` }
@@ -75,16 +81,18 @@ function* ofNodes({ nodes, held }: Seen): Generator<Attention> {
 
 function* ofErrors({ errors, nowMs }: Seen): Generator<Attention> {
   const many = attentionThresholds.errorAttempts.warn
-  for (const { topic, error, count: times, first, firstRelease, fingerprint } of errors) {
+  for (const { topic, error, count: times, open, pending, first, firstRelease, fingerprint } of errors) {
     const isNew = nowMs - first.getTime() < newErrorMs
-    if (!isNew && times <= many) continue
+    // All of its tasks have succeeded since, or were given up by somebody: as after a crash, or a try that another one followed.
+    const isHealed = open === 0 && pending === 0
+    if ((!isNew || isHealed) && times <= many) continue
     const release = firstRelease === undefined ? '' : ` in release ${firstRelease}`
     const since = isNew ? `, first seen ${duration(nowMs - first.getTime())} ago${release}` : ''
     yield {
       id: isNew ? 'failing-new' : 'failing',
-      severity: times > many ? 'crit' : 'warn',
+      severity: times > many && !isHealed ? 'crit' : 'warn',
       topic,
-      text: `${topic}: ${count(times)} × ${error}${since}`,
+      text: `${topic}: ${count(times)} × ${error}${since}${isHealed ? ', and none of its tasks is left to do' : ''}`,
       command: `taskstream errors ${quoted(topic)} ${fingerprint}`,
     }
   }

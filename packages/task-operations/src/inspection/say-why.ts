@@ -35,6 +35,8 @@ const texts: Readonly<Record<DiagnosisCode, Text>> = {
   paused: (d) => `topic ${d.task?.topic} was paused ${ago({ ...d, ...d.paused })}${by(d)}`,
   'no-node': (d) => `no living node processes topic ${d.task?.topic}`,
   'node-unknown': (d) => `processes live, and none of them tells whether it processes topic ${d.task?.topic}`,
+  'node-silent': (d) =>
+    `every node of topic ${d.task?.topic} has missed a heartbeat: it is hung up or has died, and counts as dead in ${until(d)}`,
   'node-quiet': (d) => `every node of topic ${d.task?.topic} was asked to take no more tasks`,
   'node-failing': (d) => `every node of topic ${d.task?.topic} reports an error: ${troubleOf(d)}`,
   'past-deadline': () => 'its deadline has passed: the next poll filters it',
@@ -57,6 +59,7 @@ const short: Readonly<Partial<Record<DiagnosisCode, string>>> = {
   paused: 'the topic is paused',
   'no-node': 'no living node processes the topic',
   'node-unknown': 'no node tells that it processes the topic',
+  'node-silent': 'its nodes have missed a heartbeat',
   'node-quiet': 'its nodes were asked to take no more',
   'node-failing': 'its nodes report errors',
   'past-deadline': 'its deadline has passed',
@@ -95,7 +98,9 @@ function spanOf({ at, since }: Diagnosis): string {
 }
 
 function until({ at, until: end }: Diagnosis): string {
-  return end ? duration(Math.max(0, end.getTime() - at.getTime())) : 'some time'
+  if (!end) return 'some time'
+  const ms = end.getTime() - at.getTime()
+  return ms > 0 ? duration(ms) : 'a moment'
 }
 
 function because({ last, task }: Diagnosis): string {

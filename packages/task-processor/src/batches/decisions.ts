@@ -62,14 +62,16 @@ export function isSingleStatement(decisions: Decisions): boolean {
 /**
  * Makes a decision of an error. A decision that the error carries counts before the retry policy. A policy that throws fails the task, unless its error
  * carries a decision for this task.
+ *
+ * @param draw the chance by which the policy's jitter chooses
  */
-export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | undefined): TaskDecision {
+export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | undefined, draw?: number): TaskDecision {
   const carried = carriedDecision(error)
   if (carried) return carried
   // Without a word, the task would look like one whose process has died.
   const why = error === undefined || error === null || error === '' ? `The handler has thrown ${JSON.stringify(error)}` : error
   try {
-    const afterMs = retry?.(task, error)
+    const afterMs = retry?.(task, error, draw)
     const decision = afterMs === undefined ? TaskDecision.failure(why) : TaskDecision.retry({ afterMs }, why)
     if (isTimeout(error)) return decision.because('timeout')
     // If the policy would retry a first try, the task has no tries left.

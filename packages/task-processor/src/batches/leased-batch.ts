@@ -290,7 +290,9 @@ export class LeasedBatch<Transaction> implements Batch {
 
   #failed(reason: unknown): Decisions {
     const { retry } = this.#environment
-    return new Map(this.tasks.map((task) => [task, failed(task, reason, retry)]))
+    // What failed as a batch comes back as one. A chance for each task would make many small batches of it.
+    const draw = Math.random()
+    return new Map(this.tasks.map((task) => [task, failed(task, reason, retry, draw)]))
   }
 
   async #completeFailed(decisions: Decisions): Promise<void> {

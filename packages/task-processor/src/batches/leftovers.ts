@@ -85,6 +85,14 @@ export class Leftovers<Transaction> {
     this.#pause(left)
   }
 
+  /** Forgets tasks that their batch has written after all, as its statement was only late. */
+  forget(topic: string, tasks: Iterable<HeldTask>): void {
+    const left = this.#left.get(topic)
+    if (!left) return
+    for (const task of tasks) left.tasks.delete(task)
+    this.#end(topic, left)
+  }
+
   /** Notes that a poll was not answered. */
   doubt(topic: string): void {
     this.#doubts.set(topic, { askAtMs: this.#options.clock.monotonicMs(), pauseMs: firstDoubtMs, isOpen: true })
@@ -200,6 +208,11 @@ export class Leftovers<Transaction> {
     for (const task of tasks) if (!still.has(task)) left.tasks.delete(task)
     for (const task of completing.returned) this.#returned.add(task)
     if (left.tasks.size > 0) return this.#pause(left)
+    this.#end(topic, left)
+  }
+
+  #end(topic: string, left: Left): void {
+    if (left.tasks.size > 0 || this.#left.get(topic) !== left) return
     left.condition.worked()
     this.#left.delete(topic)
   }

@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
-import type { Completion, HeldTask, TaskDecision } from '@taskstream/task-api'
+import type { Completion, HeldTask, TaskDecision, TimerKey } from '@taskstream/task-api'
 import type { Outcomes } from './outcomes.ts'
 
 /** What a node was doing when something went wrong. */
@@ -16,6 +16,7 @@ export type Activity =
   | 'activation'
   | 'watch'
   | 'report'
+  | 'timers'
 
 /** A batch, in the events about it. `trace` is what `onStart` returned. */
 export interface BatchEvent {
@@ -61,12 +62,14 @@ export interface TaskListener {
    * Something failed. Repeated failures of a poll, say, are reported once until the poll works again. With the activity `complete`, `tasks` are the tasks
    * that could not be written as decided, if there are such tasks. `decisions` are what the error makes of the tasks of a handler, such as a retry; they
    * are about to be written. Undefined if the error decides nothing, as after a rollback in transactional mode, where the tasks are ready again.
+   * With the activity `timers`, `timer` is the one that could not be fired, if it was not the look for timers that has failed.
    */
   onError?(
     event: {
       readonly activity: Activity
       readonly error: unknown
       readonly decisions?: ReadonlyMap<HeldTask, TaskDecision>
+      readonly timer?: TimerKey
     } & Partial<BatchEvent>,
   ): void
   /** An activity that had failed works again. */

@@ -10,11 +10,14 @@ export interface Tried {
 /**
  * Returns after how many milliseconds a task is tried again whose handler threw, or undefined if the task fails. A policy may throw a TaskDecisionError,
  * whose decision then counts for this task of the batch.
+ *
+ * `draw` is the chance by which jitter chooses, from 0 to below 1. The tasks of a batch that failed by one throw have the same, so that they come back as
+ * a batch. Default: another one for each call.
  */
-export type RetryPolicy<Failed extends Tried = HeldTask> = (failed: Failed, error: unknown) => number | undefined
+export type RetryPolicy<Failed extends Tried = HeldTask> = (failed: Failed, error: unknown, draw?: number) => number | undefined
 
 /**
- * The chance in a pause, so that tasks that failed together do not come back together. A number from 0 to 1 is the share by which a pause may be
+ * The chance in a pause, so that batches that failed together do not come back together. A number from 0 to 1 is the share by which a pause may be
  * shortened. Two numbers from 0 to 10 are the least and the greatest factor of a pause: `0.2` is `[0.8, 1]`.
  */
 export type Jitter = number | readonly [from: number, to: number]
@@ -169,10 +172,10 @@ export function byError<Failed extends Tried = Tried>(
   }
   if (typeof otherwise !== 'function')
     throw invalid('otherwise', otherwise, 'must be a policy, such as never or exponential({ … })')
-  return (failed, error) => {
+  return (failed, error, draw) => {
     const causes = causesOf(error)
     const rule = rules.find(([type]) => causes.some((cause) => cause instanceof type))
-    return (rule?.[1] ?? otherwise)(failed, error)
+    return (rule?.[1] ?? otherwise)(failed, error, draw)
   }
 }
 
@@ -220,9 +223,9 @@ export function pauseMs(count: number, firstMs: number, factor: number, maxMs: n
 function policy(tries: number, jitter: Jitter = 0.2, pauseAfter: (count: number) => number): RetryPolicy<Tried> {
   checkInteger('tries', tries, 1, taskLimits.tries)
   const [from, to] = factorsOf(jitter)
-  return (failed) => {
+  return (failed, _error, draw = Math.random()) => {
     if (failed.tries >= tries) return undefined
-    const pause = pauseAfter(failed.tries) * (to - (to - from) * Math.random())
+    const pause = pauseAfter(failed.tries) * (to - (to - from) * draw)
     return Math.min(taskLimits.durationMs, Math.round(pause))
   }
 }

@@ -9,6 +9,9 @@ const watched: ReadonlySet<Activity> = new Set<Activity>(['poll', 'heartbeat', '
 /** What does not work of a topic that is not processed, or no longer. */
 const processing = 'process'
 
+/** Activities without which a node takes no tasks. */
+const taking: ReadonlySet<string> = new Set(['poll', 'heartbeat', processing])
+
 /** Between two regular reports. */
 interface Counts {
   ended: number
@@ -72,6 +75,15 @@ export class Hearing implements TaskListener {
   /** What does not work in the whole node. */
   get trouble(): NodeTrouble | undefined {
     return this.#troubleOf(undefined)
+  }
+
+  /** What keeps the node from taking tasks, as `poll mails`. @param isPolled tells whether a topic is polled, or was to be */
+  obstacles(isPolled: (topic: string) => boolean): readonly string[] {
+    return [...this.#troubles].flatMap(([topic, activities]) =>
+      topic === undefined || isPolled(topic) || activities.has(processing)
+        ? [...activities.keys()].filter((each) => taking.has(each)).map((each) => [each, topic].filter(Boolean).join(' '))
+        : [],
+    )
   }
 
   /** @param isPolled whether the topic is polled. Nobody knows whether what has failed in polls before would fail again */

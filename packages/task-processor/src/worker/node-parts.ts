@@ -37,6 +37,7 @@ export interface NodeParts<Transaction> {
   readonly activations: Activations<Transaction>
   readonly submitter: Submitter<Transaction>
   readonly reporting: Reporting
+  readonly hearing: Hearing
 }
 
 /** @throws TaskError ARGUMENT_INVALID */
@@ -90,6 +91,7 @@ export function makeNodeParts<Transaction>(
     leftovers,
     look: new SharedLook(shared),
     reporting,
+    hearing,
     activations,
     submitter: new Submitter({ repository, transactions: dispatcher.source, onCommitted: wake }),
     presence: new Presence({

@@ -75,6 +75,24 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   }
 
   /**
+   * Why this node takes no tasks, or none of some topic, for the probes of an orchestrator: `starting`, `stopping`, `lease`, `quiet`, `heartbeat`,
+   * `poll mails`, `process mails`. Empty if it takes tasks. A topic that somebody has paused is no trouble.
+   *
+   * @example
+   * response.writeHead(node.troubles.length > 0 ? 503 : 200).end(node.troubles.join(', '))
+   */
+  get troubles(): readonly string[] {
+    if (this.#isStopped) return ['stopping']
+    if (this.#state !== 'started') return ['starting']
+    const { presence, reporting, hearing } = this.#parts
+    return [
+      ...(presence.heartbeat.holds ? [] : ['lease']),
+      ...(reporting.isQuiet ? ['quiet'] : []),
+      ...hearing.obstacles((topic) => this.#managers.get(topic)?.isActive ?? false),
+    ]
+  }
+
+  /**
    * Processes a topic, from now on or from the start of the node.
    *
    * @throws TaskError ARGUMENT_INVALID; LIFECYCLE if the topic is processed already, or the node was stopped; POOL_TOO_SMALL

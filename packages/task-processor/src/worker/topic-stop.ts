@@ -89,8 +89,16 @@ export class TopicStop<Transaction> {
     for (const batch of loop.batches) {
       tally.add(batch)
       batch.giveUp()
-      // The handlers do not let go of these tasks, so they are handed back later.
-      leftovers.add(topic, batch.leased)
+      // The handlers do not let go of these tasks, so they are handed back later, unless the batch writes them by then.
+      const { leased } = batch
+      leftovers.add(topic, leased)
+      void batch.ended.then(() => {
+        const still = new Set(batch.leased)
+        leftovers.forget(
+          topic,
+          leased.filter((task) => !still.has(task)),
+        )
+      })
     }
     // The wait is limited, as closing may wait for a worker that is stuck.
     await within(clock, Math.min(abortMs, leaveMs / 8), closed)

@@ -1,6 +1,14 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { checkInteger, checkOptions, TaskError, timerKey, timersName } from '@taskstream/task-api'
-import type { Execution, StoredTimer, TaskNotifier, TimedTaskRepository, TimerKey, TransactionSource } from '@taskstream/task-api'
+import type {
+  DeclaredTimers,
+  Execution,
+  StoredTimer,
+  TaskNotifier,
+  TimedTaskRepository,
+  TimerKey,
+  TransactionSource,
+} from '@taskstream/task-api'
 import { keepsReports, limitTransactions, systemClock, Wake } from '@taskstream/task-processor'
 import type { Clock, LimitedTransactions } from '@taskstream/task-processor'
 import { fireNext } from './fire.ts'
@@ -44,6 +52,8 @@ export interface PeriodicSchedulerOptions<Transaction, E extends Execution> {
    */
   readonly statementTimeoutMs?: number
   readonly listener?: PeriodicListener
+  /** The timers that this process has declared, which it tells the others of its application: a stream removes none that a living process declares. */
+  readonly declares?: DeclaredTimers
   /** The clock of this process, for pauses. The database's clock decides which timers are due. */
   readonly clock?: Clock
 }
@@ -55,6 +65,7 @@ const names: Record<keyof PeriodicSchedulerOptions<unknown, Execution>, true> = 
   pollIntervalMs: true,
   statementTimeoutMs: true,
   listener: true,
+  declares: true,
   clock: true,
 }
 
@@ -113,7 +124,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
   constructor(options: PeriodicSchedulerOptions<Transaction, E>) {
     checkOptions('a periodic scheduler', options, names)
     const { repository, transactions, notifier, pollIntervalMs = 10_000, listener = {}, clock = systemClock } = options
-    const { statementTimeoutMs } = options
+    const { statementTimeoutMs, declares } = options
     checkInteger('pollIntervalMs', pollIntervalMs, 100, 600_000)
     this.#transactions = limitTransactions(repository, transactions, {
       ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
@@ -133,6 +144,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
             )
         : undefined,
       clock,
+      declares,
       onQuiet: (quiet) => {
         this.#notify(() => listener.onQuiet?.({ quiet }))
         this.#wake.wake()

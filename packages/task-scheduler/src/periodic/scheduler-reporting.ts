@@ -1,5 +1,5 @@
 import { cutText, timerKey } from '@taskstream/task-api'
-import type { NodeReport, NodeTrouble, TimerKey } from '@taskstream/task-api'
+import type { DeclaredTimers, NodeReport, NodeTrouble, TimerKey } from '@taskstream/task-api'
 import { Condition, Reporting, safeListener, toTrouble } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
 
@@ -11,6 +11,7 @@ export interface SchedulerReportingOptions {
   /** Writes a report. Undefined if the repository keeps none. */
   readonly send: ((report: NodeReport) => Promise<{ readonly quiet: boolean }>) | undefined
   readonly clock: Clock
+  readonly declares: DeclaredTimers | undefined
   /** Called when somebody has asked the scheduler to fire no timers, or to go on. */
   readonly onQuiet: (quiet: boolean) => void
   /** Called once when reports fail. */
@@ -25,7 +26,7 @@ export class SchedulerReporting {
   /** Why timers cannot be fired, by their keys. */
   readonly #ailing: Map<string, NodeTrouble> = new Map()
 
-  constructor({ send, clock, onQuiet, onError }: SchedulerReportingOptions) {
+  constructor({ send, clock, declares, onQuiet, onError }: SchedulerReportingOptions) {
     // Who subscribes to the channels of nodes hears of schedulers too.
     const listener = safeListener({ onQuiet: ({ quiet }) => onQuiet(quiet), onError: ({ error }) => onError(error) })
     this.#reporting = new Reporting({
@@ -34,7 +35,7 @@ export class SchedulerReporting {
       condition: new Condition(listener, 'report'),
       describe: () => {
         const error = this.#trouble ?? this.#ailing.values().next().value
-        return { kind: 'scheduler', leaseMs, topics: [], ...(error && { error }) }
+        return { kind: 'scheduler', leaseMs, topics: [], ...(declares && { declares }), ...(error && { error }) }
       },
       onQuiet: (quiet) => listener.onQuiet({ quiet }),
     })

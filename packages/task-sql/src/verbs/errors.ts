@@ -53,8 +53,10 @@ function* errorsOf(dialect: Dialect, topic: string, since: Statement | undefined
   const { paths, expr } = dialect
   // The second limit changes nothing. It keeps MariaDB from merging the selects: it would lose a column of the innermost.
   const rows = yield sql`
-    select e.fingerprint, e.release_name, count(*) as count, coalesce(sum(e.is_open), 0) as open, ${expr.epochMs(raw('max(e.ended)'))} as last_ended
-      from (select g.fingerprint, g.release_name, g.ended, ${openTask(dialect, topic)} as is_open
+    select e.fingerprint, e.release_name, count(*) as count,
+           count(case e.fate when ${fates.open} then 1 end) as open, count(case e.fate when ${fates.pending} then 1 end) as pending,
+           ${expr.epochMs(raw('max(e.ended)'))} as last_ended
+      from (select g.fingerprint, g.release_name, g.ended, ${fateOf(dialect, topic)} as fate
               from (select t.sequence, t.attempt, t.fingerprint, t.release_name, t.ended, t.outcome
                       from ${paths.attempts('ended')}
                      where ${paths.attemptsOf({ topic, since })}
@@ -68,6 +70,7 @@ function* errorsOf(dialect: Dialect, topic: string, since: Statement | undefined
       fingerprint,
       count: sumOf(parts, 'count'),
       open: sumOf(parts, 'open'),
+      pending: sumOf(parts, 'pending'),
       releases: releasesOf(parts),
     }))
     .toSorted((left, right) => right.count - left.count)
@@ -140,11 +143,21 @@ function* openOf(dialect: Dialect, topic: string, fingerprint: string): Verb<num
              where ${paths.attemptsOf({ topic, fingerprint })}
              order by ${paths.orderByEnd('fingerprint', 'desc')}
              ${expr.limitInOrder(raw(String(mostOlder)))}) g
-     where ${openTask(dialect, topic)} = 1`
+     where ${fateOf(dialect, topic)} = ${fates.open}`
   return toNumber(row!['open'])
 }
 
-/** 1 if the task of an attempt `g` is failed or expired since. As a value of each row, not as a join: no statistics then make the database read all tasks. */
-function openTask({ paths, tables }: Dialect, topic: string): Statement {
-  return sql`(select 1 from ${tables.task} t where ${paths.byKey(sql`${topic}`, raw('g.sequence'))} and t.attempt = g.attempt and t.state in (${states.failed}, ${states.expired}))`
+/** What has become of the task of an attempt. One that has ended otherwise, or is gone, has none of these. */
+const fates = { open: raw('2'), pending: raw('1') }
+
+/**
+ * The fate of the task of an attempt `g`: failed or expired since then, or still to be done. As a value of each row, not as a join: no statistics then make
+ * the database read all tasks.
+ */
+function fateOf({ paths, tables }: Dialect, topic: string): Statement {
+  return sql`(
+    select case when t.state in (${states.ready}, ${states.active}, ${states.suspended}) then ${fates.pending}
+                when t.state in (${states.failed}, ${states.expired}) and t.attempt = g.attempt then ${fates.open} end
+      from ${tables.task} t
+     where ${paths.byKey(sql`${topic}`, raw('g.sequence'))})`
 }

@@ -9,7 +9,7 @@ import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { isInReadyList } from './claim-ordered.ts'
 import { stages, states } from '../core/states.ts'
-import { readNodes } from './nodes.ts'
+import { readNodes, usualLeaseMs } from './nodes.ts'
 import { freedMs, waitsFor } from './why-waits.ts'
 import type { Place } from './why-found.ts'
 
@@ -99,7 +99,8 @@ export function* whyTopic(context: Context, { topic, paused }: Place): Verb<Proc
     : undefined
   const facts: Partial<Diagnosis> = { nodes: { count: here.length, troubles }, ...(pace !== undefined && { pace }) }
   const code = codeOfNodes(living, here, troubles.length)
-  if (code) found.push([code, facts])
+  // A node tells nothing of a topic that is paused, so that nobody is known to process it.
+  if (code && !(paused && here.length === 0)) found.push([code, code === 'node-silent' ? { ...facts, ...deadAt(here) } : facts])
   return { found: withFacts(found, facts), facts, here }
 }
 
@@ -112,9 +113,18 @@ interface Here {
   readonly own: NodeTopic
 }
 
+/** When the last of these nodes counts as dead, unless it is heard of again. */
+function deadAt(here: readonly Here[]): Partial<Diagnosis> {
+  const ends = here.flatMap(({ node: { heartbeat, report } }) =>
+    heartbeat ? [heartbeat.getTime() + (report?.leaseMs ?? usualLeaseMs)] : [],
+  )
+  return ends.length === 0 ? {} : { until: new Date(Math.max(...ends)) }
+}
+
 function codeOfNodes(living: readonly NodeInfo[], here: readonly Here[], troubles: number): DiagnosisCode | undefined {
   // A process of an older release tells nothing, and one of very many topics not of each: they may well process the topic.
   if (here.length === 0) return living.some(({ report }) => !report || (report.omitted ?? 0) > 0) ? 'node-unknown' : 'no-node'
+  if (here.every(({ node }) => node.life === 'silent')) return 'node-silent'
   if (here.every(({ node }) => node.quiet)) return 'node-quiet'
   if (troubles === here.length) return 'node-failing'
   const isFull = ({ own: { busy, concurrency } }: Here): boolean =>

@@ -38,7 +38,7 @@ function* reasonsOf(context: Context, place: Place, task: TaskInfo): Verb<readon
   if (task.state === 'ready') return yield* whyReady(context, place, task)
   const code = codeOfRow(task, place.nowMs)
   if (code === 'awaits') return [[code, { by: yield* waitsFor(context, place, task) }]]
-  if (code === 'delayed' || code === 'retrying') return [[code, { until: task.due! }]]
+  if (code === 'delayed' || code === 'retrying') return [[code, { until: task.due! }], ...(yield* whyTopic(context, place)).found]
   // Nodes make due tasks ready, and take tasks from dead owners.
   if (code === 'overdue') return [[code, { since: task.due! }], ...(yield* whyTopic(context, place)).found]
   return [[code, {}]]
@@ -63,7 +63,8 @@ function remediesOf({ code, by, owner }: Diagnosis, { topic, sequence }: TaskInf
   const whose = { topic: of.topic, sequence: of.sequence }
   if (code === 'paused') return [{ verb: 'activate', topic }]
   if (code === 'node-quiet') return [{ verb: 'quiet', topic }]
-  if (code === 'no-node' || code === 'owner-dead') return [{ verb: 'start-node', topic, ...(owner && { owner: owner.owner }) }]
+  if (code === 'no-node' || code === 'node-silent' || code === 'owner-dead')
+    return [{ verb: 'start-node', topic, ...(owner && { owner: owner.owner }) }]
   if (code === 'limited') return [{ verb: 'limit', topic }]
   if (revivable.has(of.code)) {
     const redrive: Remedy = { verb: 'redrive', ...whose, state: of.code as 'failed' }

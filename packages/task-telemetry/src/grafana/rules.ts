@@ -19,6 +19,7 @@ export interface AlertLevel {
 }
 
 export const alertNames = [
+  'NotScraped',
   'NobodyProcesses',
   'BacklogAge',
   'FailureRatio',
@@ -34,7 +35,7 @@ export type AlertName = (typeof alertNames)[number]
 export type AlertLevels = Readonly<Record<AlertName, AlertLevel>>
 
 export interface RuleOptions {
-  /** Where the documentation is. Default `docs/`. */
+  /** The address of the documentation, such as `https://wiki.example.org/taskstream/`. With it an alert has a `runbook_url`. Default: it has the name of the page alone. */
   readonly docs?: string
 }
 
@@ -50,6 +51,8 @@ const shareOf = (outcomes: string, { level, withinMs = nowMs, fewAttempts = 0 }:
 }
 
 const expressions: Readonly<Record<AlertName, (level: AlertLevel) => string>> = {
+  // Where nothing is scraped, the other rules have nothing to look at and are silent.
+  NotScraped: ({ level }) => `absent(${names.fleetUp} >= ${level})`,
   NobodyProcesses: ({ level }) => unlessPaused(`${ready()} > 0 and on (${topicLabel}) ${fact(names.nodes)} < ${level}`),
   BacklogAge: ({ level }) => unlessPaused(`${fact(names.oldestReady)} > ${seconds(level)}`),
   FailureRatio: (level) => shareOf('failure|retry', level),
@@ -71,7 +74,7 @@ const expressions: Readonly<Record<AlertName, (level: AlertLevel) => string>> = 
  * @example
  * writeFileSync('rules.yml', alertRules({ ...alerts, BacklogAge: { ...alerts.BacklogAge, level: 60_000 } }))
  */
-export function alertRules(levels: AlertLevels, { docs = 'docs/' }: RuleOptions = {}): string {
+export function alertRules(levels: AlertLevels, { docs }: RuleOptions = {}): string {
   const rules = alertNames.map((name) => {
     const { severity, forMs, says, page } = levels[name]
     const expression = expressions[name](levels[name])
@@ -84,7 +87,9 @@ export function alertRules(levels: AlertLevels, { docs = 'docs/' }: RuleOptions 
       `          severity: ${severity === 'crit' ? 'critical' : 'warning'}`,
       '        annotations:',
       `          summary: ${JSON.stringify(`${where}${says}`)}`,
-      `          runbook_url: ${JSON.stringify(`${docs}${page}`)}`,
+      docs === undefined
+        ? `          page: ${JSON.stringify(page)}`
+        : `          runbook_url: ${JSON.stringify(`${docs}${page}`)}`,
     ].join('\n')
   })
   return ['groups:', '  - name: taskstream', '    rules:', ...rules, ''].join('\n')

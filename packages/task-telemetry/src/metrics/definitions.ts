@@ -167,7 +167,7 @@ export const fleetMetrics: Readonly<Record<FleetMetric, MetricDefinition>> = {
     name: 'taskstream.topic.new_errors',
     kind: 'gauge',
     unit: '{error}',
-    description: 'Errors of the last 15 minutes that were first seen within the last hour.',
+    description: 'Errors of the last 15 minutes that were first seen within the last hour, and have not healed by themselves.',
     labels: [topic],
   },
   nodes: {

@@ -134,7 +134,10 @@ export class Fleet<Transaction> {
       const pausedMs = activation?.active === false ? Math.max(1, nowMs - activation.changed.getTime()) : 0
       const of = errors.filter((group) => group.topic === topic)
       const failed = of.reduce((sum, { count }) => sum + count, 0)
-      const newErrors = of.filter(({ first }) => nowMs - first.getTime() < spans.newErrorMs).length
+      // What has healed by itself wakes nobody: a crash, say, or a try that another one followed.
+      const isLeft = ({ first, open, pending }: ErrorGroup): boolean =>
+        nowMs - first.getTime() < spans.newErrorMs && open + pending > 0
+      const newErrors = of.filter(isLeft).length
       const nodesOf = processed.get(topic) ?? 0
       const before = totals.get(name)
       totals.set(name, {

@@ -87,11 +87,23 @@ export const inspection: Part = part('an operator', (engine) => {
     const sequence = await attempt(by, 'a', failure('no'))
     await attempt(by, 'b', failure('no'))
     await attempt(by, 'c', retry({ afterMs: 60_000 }, 'no'))
-    expect(await errors()).toMatchObject([{ count: 3, open: 2 }])
+    expect(await errors()).toMatchObject([{ count: 3, open: 2, pending: 1 }])
     await fixture.commit((transaction) => fixture.tasks.redrive(transaction, fixture.topic, { from: sequence, to: sequence }))
-    expect(await errors()).toMatchObject([{ count: 3, open: 1 }])
+    expect(await errors()).toMatchObject([{ count: 3, open: 1, pending: 2 }])
     // The latest attempt waits for its next try: the older one counts.
-    expect(await errors({ topic: fixture.topic, limit: 1 })).toMatchObject([{ count: 1, open: 1 }])
+    expect(await errors({ topic: fixture.topic, limit: 1 })).toMatchObject([{ count: 1, open: 1, pending: 1 }])
+  })
+
+  test('sees that an error has healed once the next tries of its tasks have succeeded', async () => {
+    const by = await ownerOf('1')
+    await attempt(by, 'a', retry({ afterMs: 0 }, 'no'))
+    await attempt(by, 'b', failure('no'))
+    await fixture.commit((transaction) => fixture.tasks.redrive(transaction, fixture.topic, {}))
+    await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
+    const again = await fixture.poll(2, by)
+    expect(await errors()).toMatchObject([{ count: 2, open: 0, pending: 2 }])
+    await fixture.complete(again, success(), by)
+    expect(await errors()).toMatchObject([{ count: 2, open: 0, pending: 0 }])
   })
 
   test('sees of each of many errors its own first and last attempt', async () => {
@@ -148,7 +160,7 @@ export const inspection: Part = part('an operator', (engine) => {
     await fixture.poll(1, by)
     await fixture.commit((transaction) => by.unregister(transaction))
     await fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 30_000 }))
-    expect(await errors()).toMatchObject([{ fingerprint: 'lost', count: 1, open: 1, firstRelease: '4.2.1' }])
+    expect(await errors()).toMatchObject([{ fingerprint: 'lost', count: 1, open: 1, pending: 0, firstRelease: '4.2.1' }])
   })
 
   test('sees the errors of every topic where none is named, and is told if there is no such topic', async () => {
@@ -158,10 +170,11 @@ export const inspection: Part = part('an operator', (engine) => {
     await fixture.nextTopic()
     await attempt(by, 'a', failure('there'))
     const found = await errors({ withinMs: 30_000 })
-    expect(found.map((group) => [group.topic, group.error])).toEqual([
+    const all = [
       [topic, 'here'],
       [fixture.topic, 'there'],
-    ])
+    ]
+    expect(found.map((group) => [group.topic, group.error])).toEqual(all.toSorted())
     expect(await codeOf(() => errors({ topic: 'nobody' }))).toBe('TOPIC_UNKNOWN')
     expect(await codeOf(() => errors({ limit: 0 }))).toBe('ARGUMENT_INVALID')
   })

@@ -131,7 +131,7 @@ export function defaultsOf(options: TaskLibOptions): Defaults {
   const ofTask = exponential({ ...pauses, tries: taskLimits.tries })
   const ofOthers = exponential({ ...pauses, tries: maxRetries + 1 })
   // A task has its own number of tries. Another job of the queue may have none.
-  const retry: RetryPolicy = (failed, error) => (failed.maxTries === undefined ? ofOthers : ofTask)(failed, error)
+  const retry: RetryPolicy = (failed, error, draw) => (failed.maxTries === undefined ? ofOthers : ofTask)(failed, error, draw)
   return { queue, maxRetries, timeoutSeconds, retry }
 }
 

@@ -63,11 +63,22 @@ export function claimLedger(tables: PostgresTables): Pick<Claims, 'claimedBy' | 
        limit ${limit}::int8`,
     record: (topic, owner, sequences) => recordClaims(tables, topic, owner, sequences),
     tidy: function* () {
-      yield* tidyPassed(tables)
-      yield* tidyListing(tables)
+      // A node at rest asks this again and again, so one statement says whether there is anything to do.
+      const [some] = yield sql`
+        select exists (select from ${ofTopics(tables)} where ${isPassed}) as passed,
+               exists (select from ${ofTopics(tables)} where p.listing) as listing`
+      if (some!['passed'] === true) yield* tidyPassed(tables)
+      if (some!['listing'] === true) yield* tidyListing(tables)
     },
   }
 }
+
+function ofTopics({ holding, topic }: PostgresTables): Statement {
+  return sql`${holding} h join ${topic} p on p.topic = h.topic`
+}
+
+/** Whether polls take tasks from the chunk of a record only through the ready list. */
+const isPassed = sql`not p.listing and (h.chunk + 1) << ${raw(String(chunkBits))} <= p.floor`
 
 /**
  * Deletes the records of chunks below the persisted low watermark: polls take tasks from such chunks only through the ready list.
@@ -79,9 +90,8 @@ function* tidyPassed(tables: PostgresTables): Verb<void> {
   // mutants: equivalent sql-limit `limit ${tidySize}`, one more or less is as good
   const chunks = yield sql`
     select distinct h.topic, h.owner, h.chunk::text as chunk
-      from ${tables.holding} h
-      join ${tables.topic} p on p.topic = h.topic
-     where not p.listing and (h.chunk + 1) << ${chunkBits}::int <= p.floor
+      from ${ofTopics(tables)}
+     where ${isPassed}
      limit ${tidySize}`
   for (const { topic, owner, chunk } of chunks) {
     const inChunk = sql`
@@ -135,8 +145,7 @@ function* tidyListing(tables: PostgresTables): Verb<void> {
   // mutants: equivalent sql-limit `limit ${tidySize}`, one more or less is as good
   const locked = yield sql`
     select h.ctid::text as place
-      from ${tables.holding} h
-      join ${tables.topic} p on p.topic = h.topic
+      from ${ofTopics(tables)}
      where p.listing
        and pg_catalog.current_setting('transaction_isolation') = 'read committed'
      order by h.chunk
