@@ -70,6 +70,7 @@ export function keep(options: Partial<MaintenanceOptions<object>> = {}): Kept {
     listener,
     clock,
     intervalMs: 60_000,
+    firstMs: 60_000,
     leaseMs: 10_000,
     expireTo: 'ready',
     limited: () => [],

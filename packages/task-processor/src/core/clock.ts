@@ -20,9 +20,9 @@ export const systemClock: Clock = {
   },
 }
 
-/** Calls `callback` repeatedly, every `ms` milliseconds. @returns a function that ends the calls */
-export function every(clock: Clock, ms: number, callback: () => void): () => void {
-  let cancel = clock.after(ms, again)
+/** Calls `callback` repeatedly, every `ms` milliseconds, and first after `firstMs`. @returns a function that ends the calls */
+export function every(clock: Clock, ms: number, callback: () => void, firstMs: number = ms): () => void {
+  let cancel = clock.after(firstMs, again)
   function again(): void {
     cancel = clock.after(ms, again)
     callback()

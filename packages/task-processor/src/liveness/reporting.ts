@@ -28,6 +28,8 @@ export interface ReportingOptions {
    */
   readonly send: ((report: NodeReport, atMostMs?: number) => Promise<{ readonly quiet: boolean }>) | undefined
   readonly clock: Clock
+  /** How long before half a minute is over the second report is made, in milliseconds. Default 0. */
+  readonly aheadMs?: number
   readonly condition: Pick<Condition, 'failed' | 'worked'>
   /** Says what is told now. */
   readonly describe: () => Told
@@ -63,12 +65,13 @@ export class Reporting {
 
   /** Begins to tell. */
   begin(): void {
-    const { send, clock, onTurn } = this.#options
+    const { send, clock, aheadMs = 0, onTurn } = this.#options
     if (!send) return
-    this.#end = every(clock, everyMs, () => {
+    const again = (): void => {
       this.#tell()
       onTurn?.()
-    })
+    }
+    this.#end = every(clock, everyMs, again, Math.max(everyMs / 2, everyMs - aheadMs))
     this.#tell()
   }
 

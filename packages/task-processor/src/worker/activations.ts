@@ -15,6 +15,8 @@ export interface ActivationsOptions<Transaction> {
   readonly listener: SafeListener
   readonly clock: Clock
   readonly intervalMs: number
+  /** When it looks for the first time. */
+  readonly firstMs: number
   readonly managers: () => Iterable<TaskManager<Transaction>>
 }
 
@@ -57,7 +59,8 @@ export class Activations<Transaction> {
 
   /** Looks at regular intervals from now on. */
   start(): void {
-    this.#end = every(this.#options.clock, this.#options.intervalMs, () => this.look())
+    const { clock, intervalMs, firstMs } = this.#options
+    this.#end = every(clock, intervalMs, () => this.look(), firstMs)
   }
 
   async stop(): Promise<void> {

@@ -26,6 +26,8 @@ export interface MaintenanceOptions<Transaction> {
   readonly listener: SafeListener
   readonly clock: Clock
   readonly intervalMs: number
+  /** When it runs for the second time, after that at the start. */
+  readonly firstMs: number
   readonly leaseMs: number
   /** The state that tasks of dead owners get. */
   readonly expireTo: 'ready' | 'expired'
@@ -79,7 +81,8 @@ export class Maintenance<Transaction> {
       this.#running ??= this.#run().finally(() => (this.#running = undefined))
     }
     run()
-    this.#end = every(this.#options.clock, this.#options.intervalMs, run)
+    const { clock, intervalMs, firstMs } = this.#options
+    this.#end = every(clock, intervalMs, run, firstMs)
   }
 
   async stop(): Promise<void> {

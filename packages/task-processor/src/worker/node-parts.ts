@@ -64,7 +64,11 @@ export function makeNodeParts<Transaction>(
   const listener = overheard(safeListener(...[given].flat()), hearing)
   const shared = { repository, clock, leaseMs, dispatcher, listener }
   const leftovers = new Leftovers(shared)
+  // What a node does again and again falls between its heartbeats. At the same instant each would take another connection, which a pool then opens anew
+  // every time.
+  const apartMs = Math.min(heartbeatIntervalMs, maintenanceIntervalMs) / 4
   const reporting = new Reporting({
+    aheadMs: 3 * apartMs,
     send: keepsReports(repository)
       ? (report, atMostMs = statementTimeoutMs) =>
           dispatcher.once<{ readonly quiet: boolean }>((transaction) => repository.report(transaction, report), {
@@ -83,7 +87,12 @@ export function makeNodeParts<Transaction>(
       if (!quiet) wake()
     },
   })
-  const activations = new Activations({ ...shared, intervalMs: maintenanceIntervalMs, managers })
+  const activations = new Activations({
+    ...shared,
+    intervalMs: maintenanceIntervalMs,
+    firstMs: maintenanceIntervalMs - apartMs,
+    managers,
+  })
   return {
     settings,
     dispatcher,
@@ -111,6 +120,7 @@ export function makeNodeParts<Transaction>(
       leftovers,
       takenAway: new TakenAway({ repository, dispatcher, holders: managers }),
       intervalMs: maintenanceIntervalMs,
+      firstMs: maintenanceIntervalMs - 2 * apartMs,
       expireTo,
       keepAttemptsMs,
       keepAuditMs,
