@@ -23,6 +23,8 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     readonly own: Tasks
     /** How many of the next questions about what it took the database is too busy to answer. */
     busy: number
+    /** How many of them it refuses, with an error that does not pass by itself. */
+    refused: number
   }
 
   /** Returns a node. Its first poll that brings `lost` is committed, but the answer is lost. */
@@ -56,12 +58,13 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
         reclaim: (...args: Parameters<Tasks['reclaim']>) => {
           asked.push('reclaim')
           if (losingNode.busy-- > 0) throw new TaskError('DATABASE_BUSY', 'busy')
+          if (losingNode.refused-- > 0) throw new Error('refused')
           return own.reclaim(...args)
         },
         takeSlots: (...args: Parameters<Tasks['takeSlots']>) => (asked.push('slots'), own.takeSlots(...args)),
       }),
     )
-    const losingNode = { ...clocked, asked, own, shut: false, polls: 0, busy: 0 }
+    const losingNode = { ...clocked, asked, own, shut: false, polls: 0, busy: 0, refused: 0 }
     return losingNode
   }
 
@@ -95,6 +98,20 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     gate.resolve()
     await expect.poll(fixture.states).toEqual({ succeeded: 2 })
     expect(begun).toHaveLength(2)
+  })
+
+  test('has what it took given back though the database refuses that once, and though the topic sleeps with all others', async () => {
+    const losingNode = losing('lost')
+    const { node, pass, asked } = losingNode
+    await using _ = node
+    losingNode.refused = 1
+    node.process(fixture.topic, { size: 1, idleMs: 1_000, handler: eachTask(() => {}) })
+    await node.start()
+    await node.submit(fixture.topic, 'lost')
+    await expect.poll(() => asked).toContain('no answer')
+    // Nothing wakes the topic any more.
+    await expect.poll(() => (pass(250), fixture.states())).toEqual({ succeeded: 1 })
+    expect(asked.filter((what) => what === 'reclaim').length).toBeGreaterThan(1)
   })
 
   test('breaks no limit on all tasks at a time: nothing is polled before the database has told what it took, however busy that is', async () => {

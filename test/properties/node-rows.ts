@@ -108,6 +108,12 @@ export class NodeRows {
     return this.row(sequence).attempt > attempt
   }
 
+  /** Whether the task has ended, by whichever attempt of this owner. */
+  isEndedBy({ sequence }: HeldTask, owner: string): boolean {
+    const row = this.row(sequence)
+    return row.owner === owner && (row.state === 'succeeded' || row.state === 'failed' || row.state === 'filtered')
+  }
+
   /** Whether the task failed or expired after this poll, and was not polled again. */
   hasFailed({ sequence, attempt }: HeldTask): boolean {
     const row = this.row(sequence)

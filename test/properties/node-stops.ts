@@ -66,8 +66,9 @@ export function checkReport(
 function wordsFor(ledger: Ledger, hold: Hold): readonly (keyof StopReport)[] {
   if (hold.end) {
     const word = hold.end === 'completed' ? 'finished' : 'returned'
-    // After a commit that went unanswered, the row tells the end only until the task is polled again.
-    return !hold.answered && ledger.rows.isTakenAgain(hold.task) ? [word, 'abandoned'] : [word]
+    if (hold.answered || !ledger.rows.isTakenAgain(hold.task)) return [word]
+    // After a commit that went unanswered, the row tells the end only until the task is polled again. It tells that its owner has ended it meanwhile.
+    return ledger.rows.isEndedBy(hold.task, hold.party.owner) ? [word, 'abandoned', 'finished'] : [word, 'abandoned']
   }
   if (ledger.isOpen(hold)) return ['abandoned']
   // It was taken from an owner that counted as dead, with no try left. It has ended, whoever ended it.

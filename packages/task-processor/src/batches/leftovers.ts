@@ -104,6 +104,12 @@ export class Leftovers<Transaction> {
     return doubt !== undefined && ((isUrgent && doubt.isOpen) || doubt.askAtMs <= this.#options.clock.monotonicMs())
   }
 
+  /** How long until it is time to reclaim tasks of the topic, in milliseconds. Infinite if there is no doubt. */
+  doubtMs(topic: string): number {
+    const doubt = this.#doubts.get(topic)
+    return doubt ? Math.max(0, doubt.askAtMs - this.#options.clock.monotonicMs()) : Infinity
+  }
+
   /** Whether this owner may hold tasks of the topic without knowing them, and the database could not be asked yet. */
   isOpen(topic: string): boolean {
     return this.#doubts.get(topic)?.isOpen === true

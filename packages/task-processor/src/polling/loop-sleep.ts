@@ -55,14 +55,14 @@ export class LoopSleep<Transaction> {
   }
 
   /**
-   * Sleeps until the node's look at all its topics finds something to do here, a task is due, or a wake-up comes.
+   * Sleeps until the node's look at all its topics finds something to do here, a task is due, it is time to reclaim, or a wake-up comes.
    *
    * @param dueAtMs when a task is due, by the clock; infinite if none is
    * @returns the same, as it is known after the sleep
    */
   async withOthers(version: number, dueAtMs: number): Promise<number> {
     const { settings, environment, wake, held } = this.#options
-    const { limits, look, idleMs } = settings
+    const { limits, look, idleMs, leftovers } = settings
     const { clock, topic } = environment
     const dueMs = (): number => Math.max(0, dueAtMs - clock.monotonicMs())
     const restAfterMs = limits.restAfterMs(held())
@@ -72,7 +72,8 @@ export class LoopSleep<Transaction> {
       await this.rest()
     }
     const leave = look.join({ topic, idleMs, dueMs: dueMs(), wake: () => wake.wake() })
-    await wake.sleep(version, Infinity)
+    // A look sees no task that a lost poll has taken: the loop reclaims it.
+    await wake.sleep(version, leftovers.doubtMs(topic))
     return leave()
   }
 
