@@ -89,14 +89,13 @@ export class TopicStop<Transaction> {
     for (const batch of loop.batches) {
       tally.add(batch)
       batch.giveUp()
-      // The handlers do not let go of these tasks, so they are handed back later, unless the batch writes them by then.
-      const { leased } = batch
-      leftovers.add(topic, leased)
-      void batch.ended.then(() => {
+      // The handlers do not let go of these tasks, so they are handed back later, unless what is under way writes them by then.
+      leftovers.add(topic, batch.leased)
+      void Promise.allSettled([...returned, late, batch.ended]).then(() => {
         const still = new Set(batch.leased)
         leftovers.forget(
           topic,
-          leased.filter((task) => !still.has(task)),
+          batch.tasks.filter((task) => !still.has(task)),
         )
       })
     }
