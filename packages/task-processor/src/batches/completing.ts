@@ -124,7 +124,9 @@ export class Completing<Transaction> {
     const outcome: Outcome = { completed: [], lost: [] }
     const parts = [whole]
     let failures = 0
-    for (let part = parts.shift(); part; part = parts.shift()) {
+    for (let next = parts.shift(); next; next = parts.shift()) {
+      const part = this.#stillOpen(next)
+      if (!part) continue
       let begun = false
       try {
         this.#note(part, await this.#once(part, () => (begun = true)), outcome)
@@ -148,6 +150,14 @@ export class Completing<Transaction> {
     // The recovery is reported only now, so that a row that stays locked is reported once, however many other tasks are written meanwhile.
     this.#condition.worked()
     return outcome
+  }
+
+  /** The part without what was written while its hand-back waited. Undefined if nothing is left of it. */
+  #stillOpen(part: Part): Part | undefined {
+    if (part.rung !== 'returned') return part
+    const open = this.openOf([...part.decisions.keys()])
+    if (open.length === part.decisions.size) return part
+    return open.length === 0 ? undefined : { ...part, ...returning(open) }
   }
 
   #once({ rung, decisions }: Part, onBegun: () => void): Promise<Completion> {
