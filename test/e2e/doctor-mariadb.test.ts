@@ -115,11 +115,17 @@ describe('the doctor on MariaDB', () => {
     await holder.query('start transaction')
     await holder.query('select topic from task_topic for update')
     await waiter.query('start transaction')
-    const id = await idOf(waiter)
+    const [id, inTheWay] = [await idOf(waiter), await idOf(holder)]
     const waiting = waiter.query('update task_topic set listing = 1').catch(() => {})
     const given = { 'lock-waits': atOnce }
     await expect.poll(() => complaints(given), seldom).toEqual(['lock-waits warn'])
-    expect(findingOf(await findings(given), 'lock-waits').measured).toContain(`session ${id} `)
+    const told = findingOf(await findings(given), 'lock-waits')
+    expect(told.measured).toMatch(new RegExp(`^session ${id} has waited for .* for session ${inTheWay} of \\w+, Sleep$`))
+    expect(told.remedy).toContain(`kill ${inTheWay}`)
+    // Whoever waits keeps nobody waiting, so it is not named as the one to end.
+    const open = findingOf(await findings({ 'transaction-open': atOnce }), 'transaction-open')
+    expect(open.measured).toContain(`session ${inTheWay} `)
+    expect(JSON.stringify(open.facts)).not.toContain(`"pid":"${id}"`)
     await holder.query('rollback')
     await waiting
     await Promise.all([holder.end(), waiter.end()])

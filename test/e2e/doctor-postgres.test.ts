@@ -212,7 +212,15 @@ describe('the doctor on PostgreSQL', () => {
     const waiting = waiter.query('update taskstream.task_topic set generation = 1').catch(() => {})
     const given = { 'lock-waits': atOnce }
     await expect.poll(() => complaints(given)).toEqual(['lock-waits warn'])
-    expect(findingOf(await findings(given), 'lock-waits').remedy).toContain(`pg_terminate_backend(${rows[0]!.pid})`)
+    const told = findingOf(await findings(given), 'lock-waits')
+    expect(told.measured).toMatch(
+      new RegExp(`^session \\d+ has waited for .* for session ${rows[0]!.pid} of \\w+ holder, idle in transaction$`),
+    )
+    expect(told.remedy).toContain(`pg_terminate_backend(${rows[0]!.pid})`)
+    // Whoever waits keeps nobody waiting, so it is not named as the one to end.
+    const open = findingOf(await findings({ 'transaction-open': atOnce }), 'transaction-open')
+    expect(open.facts).toMatchObject({ count: 1 })
+    expect(open.remedy).toContain(`pg_terminate_backend(${rows[0]!.pid})`)
     await holder.query('rollback')
     await waiting
     await Promise.all([holder.end(), waiter.end()])

@@ -56,6 +56,29 @@ describe.skipIf(!canRun)('a node that is asked why it takes no tasks', () => {
     }
   })
 
+  test('tells others that a right is missing to write a task, until nothing has missed it for a whole span', () => {
+    let news = 0
+    const hearing = new Hearing(() => news++)
+    const error = new TaskError('PERMISSION_DENIED', 'grant insert on task_attempt')
+    const told = (): unknown => hearing.of('mail', true).error?.message
+    hearing.onError({
+      activity: 'complete',
+      topic: 'mail',
+      tasks: [],
+      error: new Error('a text that the database does not take'),
+    })
+    expect(told()).toBeUndefined()
+    hearing.onError({ activity: 'complete', topic: 'mail', tasks: [], error })
+    expect([told(), news]).toEqual(['grant insert on task_attempt', 1])
+    hearing.turn()
+    expect(told()).toBe('grant insert on task_attempt')
+    hearing.onError({ activity: 'complete', topic: 'mail', tasks: [], error })
+    hearing.turn()
+    hearing.turn()
+    expect([told(), news]).toEqual([undefined, 2])
+    expect(hearing.obstacles(() => true)).toEqual([])
+  })
+
   test('names no poll of a topic that is no longer polled, and nothing that does not keep it from taking tasks', () => {
     const hearing = new Hearing(() => {})
     const error = new Error('away')

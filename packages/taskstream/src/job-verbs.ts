@@ -83,7 +83,9 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     ...[input, options]: PushArguments<Given, Needs>
   ): Outcome<E, JobRef<Name>> {
     const creation = creationOf(checked(job), input, options, this.signatures)
-    return after(this.#push(transaction, job, [creation], [options]), ([pushed]) => refOf(job, pushed!, creation))
+    return this.process.pushing(transaction, () =>
+      after(this.#push(transaction, job, [creation], [options]), ([pushed]) => refOf(job, pushed!, creation)),
+    )
   }
 
   /**
@@ -104,8 +106,10 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     const pushes = itemsOf(job, items)
     const creations = pushes.map(([input, each]) => creationOf(checked(job), input, each, this.signatures))
     const each = pushes.map(([, one]): AnyPushOptions | undefined => one)
-    return after(this.#push(transaction, job, creations, each, options), (pushed) =>
-      pushed.map((one, index) => refOf(job, one, creations[index]!)),
+    return this.process.pushing(transaction, () =>
+      after(this.#push(transaction, job, creations, each, options), (pushed) =>
+        pushed.map((one, index) => refOf(job, one, creations[index]!)),
+      ),
     )
   }
 

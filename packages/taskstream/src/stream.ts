@@ -116,7 +116,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
 
   /**
    * Runs `work` in a transaction, which commits when `work` returns and rolls back when it throws. After a deadlock, `work` runs again. Jobs that it
-   * pushed start at once after the commit.
+   * pushed start at once after the commit. A push that `work` has not awaited is waited for, and rolls the transaction back if it is refused.
    *
    * @throws the error of `work`
    */
@@ -124,7 +124,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     let done: Done | undefined
     const result = await this.#driver.transactions<Result>((transaction) => {
       done = this.process.begin(transaction)
-      return work(transaction)
+      return this.process.within(done, () => work(transaction))
     })
     this.process.committed(done!, (topic) => this.node.wake(topic))
     return result

@@ -96,7 +96,7 @@ export class TypedTopic<Transaction, E extends Execution, Name extends string, G
     const { tasks, process } = this.#parts
     const creations = this.#creations(inputs, options)
     process.pushed(transaction, this.name)
-    return tasks.push(transaction, this.name, ...creations)
+    return process.pushing(transaction, () => tasks.push(transaction, this.name, ...creations))
   }
 
   /**

@@ -199,7 +199,7 @@ class RunningJob<Transaction> {
       if (held.length === 0) return new Map()
       done = process.begin(transaction)
       this.#continuation = undefined
-      const decided = outcome instanceof JobCommit ? await outcome.work(transaction) : outcome
+      const decided = await process.within(done, () => (outcome instanceof JobCommit ? outcome.work(transaction) : outcome))
       this.#checkContinued(decided)
       if (decided instanceof JobCommit) throw this.#misuse('returned a commit from its commit: it has one')
       const decision =

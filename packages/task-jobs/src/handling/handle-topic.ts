@@ -117,7 +117,7 @@ class RunningBatch<Transaction, Input> {
       const held = this.#held.filter(({ task }) => isHeld.has(task))
       if (held.length === 0) return new Map(refused)
       done = this.#process.begin(transaction)
-      const outcome = await work(transaction, held)
+      const outcome = await this.#process.within(done, () => work(transaction, held))
       if (outcome instanceof TopicCompletion) throw this.#misuse('returned a completion from its completion: it has one')
       return new Map([...refused, ...this.#decided(outcome, held)])
     })

@@ -12,11 +12,17 @@ export interface Done {
   readonly cancelled: Task[]
   /** What those who watch are told, by job: of what one transaction does to a job, only the last can be seen. */
   readonly changes: Map<string, JobChange>
+  /** Pushes that have not ended. */
+  readonly pending: Set<Promise<unknown>>
+  /** Whether the work of the transaction goes on. */
+  isOpen: boolean
 }
 
 /** What one process knows of its own transactions and handlers, so that it need not learn it from the database. */
 export class InProcess {
   readonly #byTransaction = new WeakMap<object, Done>()
+  /** The last push in each transaction, until it has ended. Never rejects. */
+  readonly #last = new WeakMap<object, Promise<void>>()
   readonly #running = new Map<string, () => void>()
   /** The topics to which this process has pushed jobs. */
   readonly pushedTo: Set<string> = new Set()
@@ -43,7 +49,7 @@ export class InProcess {
 
   /** Begins to note what a transaction does. On a single connection, transactions follow each other on the same object. */
   begin(transaction: unknown): Done {
-    const done: Done = { topics: new Set(), cancelled: [], changes: new Map() }
+    const done: Done = { topics: new Set(), cancelled: [], changes: new Map(), pending: new Set(), isOpen: true }
     this.#byTransaction.set(transaction as object, done)
     return done
   }
@@ -51,6 +57,58 @@ export class InProcess {
   /** Notes a push. A transaction that was not begun here is somebody else's, and its commit goes unseen. */
   pushed(transaction: unknown, topic: string): void {
     this.#byTransaction.get(transaction as object)?.topics.add(topic)
+  }
+
+  /**
+   * Does the work of a transaction that was begun here. Pushes that it has not awaited are waited for: otherwise the transaction could be committed without
+   * the jobs of those that are refused.
+   *
+   * @throws the error of the work, or of such a push
+   */
+  within<Result>(done: Done, work: () => Result | Promise<Result>): Result | Promise<Result> {
+    try {
+      const result = work()
+      if (result instanceof Promise || done.pending.size > 0) return this.#settled(done, result)
+      done.isOpen = false
+      return result
+    } catch (error) {
+      done.isOpen = false
+      throw error
+    }
+  }
+
+  async #settled<Result>(done: Done, result: Result | Promise<Result>): Promise<Result> {
+    try {
+      const value = await result
+      while (done.pending.size > 0) await Promise.all(done.pending)
+      return value
+    } finally {
+      done.isOpen = false
+    }
+  }
+
+  /**
+   * Does a push, of one statement or of several. Pushes of one transaction follow each other, also if they are called side by side: what is counted for one
+   * must not be written by another.
+   */
+  pushing<Result>(transaction: unknown, push: () => Result): Result {
+    const key = transaction as object
+    const before = this.#last.get(key)
+    const outcome: unknown = before ? before.then(push) : push()
+    if (!(outcome instanceof Promise)) return outcome as Result
+    const done = this.#byTransaction.get(key)
+    if (done?.isOpen) {
+      done.pending.add(outcome)
+      // If nobody awaits it, its error ends the transaction, and not the process.
+      outcome.catch(() => {})
+    }
+    const end = (): void => {
+      done?.pending.delete(outcome)
+      if (this.#last.get(key) === ended) this.#last.delete(key)
+    }
+    const ended: Promise<void> = outcome.then(end, end)
+    this.#last.set(key, ended)
+    return outcome as Result
   }
 
   cancelled(transaction: unknown, tasks: readonly Task[]): void {
@@ -82,7 +140,7 @@ export class InProcess {
   }
 
   /** Tells those who watch, and the loops and handlers of this process, what was committed. */
-  committed({ topics, cancelled, changes }: Done, wake: (topic: string) => void): void {
+  committed({ topics, cancelled, changes }: Pick<Done, 'topics' | 'cancelled' | 'changes'>, wake: (topic: string) => void): void {
     if (changes.size > 0) this.watching?.(changes.values())
     for (const topic of topics) wake(topic)
     for (const task of cancelled) this.#running.get(keyOf(task))?.()

@@ -189,7 +189,7 @@ export const checksOfServers: Readonly<Record<ChecksOfServers, Check>> = {
   'lock-waits': {
     where: 'servers',
     measures: 'how long a session has waited for a lock on our tables',
-    says: 'session {pid} has waited for {value}',
+    says: 'session {pid} has waited for {value} {whom}',
     remedy: 'end the one in the way, once you know what it does: {remedy}',
     page: 'guides/timeouts.md',
   },

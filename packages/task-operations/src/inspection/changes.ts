@@ -1,5 +1,5 @@
 /** What has changed of late: releases, pauses, errors that are new, timers, and what people have done. One list, the latest first. */
-import type { Activation, ErrorGroup, NodeInfo, RecordedAction, StoredTimer } from '@taskstream/task-api'
+import type { Activation, ErrorGroup, JsonValue, NodeInfo, RecordedAction, StoredTimer } from '@taskstream/task-api'
 import type { LookOptions } from './attention.ts'
 
 export const changeKinds = ['release', 'stopped', 'paused', 'resumed', 'error', 'timer', 'action'] as const
@@ -66,11 +66,17 @@ function* ofTimers(timers: readonly StoredTimer[]): Generator<Change> {
 }
 
 function* ofActions(actions: readonly RecordedAction[]): Generator<Change> {
-  for (const { at, action, topic, actor, count, note } of actions) {
+  for (const { at, action, topic, actor, count, note, filter } of actions) {
     const who = actor === undefined ? '' : ` by ${actor}`
-    const text = `${action}${topic === undefined ? '' : ` of ${topic}`}${who}${tasksOf(count)}${note === undefined ? '' : `; ${note}`}`
+    const text = `${action}${topic === undefined ? timersOf(filter) : ` of ${topic}`}${who}${tasksOf(count)}${note === undefined ? '' : `; ${note}`}`
     yield { at, kind: 'action', ...(topic !== undefined && { topic }), text }
   }
+}
+
+/** The timers that an action was about, as its record names them. */
+function timersOf(filter: JsonValue | undefined): string {
+  const { scope, ids } = (filter ?? {}) as { readonly scope?: unknown; readonly ids?: unknown }
+  return typeof scope === 'string' && Array.isArray(ids) ? ` ${ids.join(', ')} of ${scope}` : ''
 }
 
 /** A pause concerns no tasks. */

@@ -32,7 +32,7 @@ function* ofTopics(seen: Seen): Generator<Attention> {
 
 function* ofPaused(
   { topic, ready, oldestReadyMs = 0 }: TopicOverview,
-  { changed, note }: Activation,
+  { changed, actor, note }: Activation,
   { nowMs }: Seen,
 ): Generator<Attention> {
   const forMs = nowMs - changed.getTime()
@@ -40,7 +40,8 @@ function* ofPaused(
   const isLate = oldestReadyMs > attentionThresholds.backlogAge.warn
   const severity = severityBy('paused', forMs) ?? (isLate ? 'warn' : undefined)
   if (!severity || ready === 0) return
-  const text = `${topic} has been paused for ${duration(forMs)}${note === undefined ? '' : `: ${note}`}, and ${count(ready)} wait`
+  const who = actor === undefined ? '' : ` by ${actor}`
+  const text = `${topic} has been paused for ${duration(forMs)}${who}${note === undefined ? '' : `: ${note}`}, and ${count(ready)} wait`
   yield { id: 'paused-long', severity, topic, text, command: `taskstream resume ${quoted(topic)}` }
 }
 
@@ -75,7 +76,9 @@ function* ofNodes({ nodes, held }: Seen): Generator<Attention> {
       }
     if (life !== 'living') continue
     const [first] = [...(report?.error ? [report.error] : []), ...(report?.topics ?? []).flatMap(({ error }) => error ?? [])]
-    if (first) yield { id: 'node-failing', severity: 'crit', text: `${name}: ${first.activity} fails: ${first.message}`, command }
+    // A node that hears nothing polls meanwhile.
+    const severity = first?.activity === 'listen' ? 'warn' : 'crit'
+    if (first) yield { id: 'node-failing', severity, text: `${name}: ${first.activity} fails: ${first.message}`, command }
   }
 }
 

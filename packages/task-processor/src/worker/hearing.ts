@@ -1,4 +1,5 @@
 /** What a node's own events say about how it fares. It adds a few additions to a batch, and nothing to a task. */
+import { isTaskError } from '@taskstream/task-api'
 import type { NodeTopic, NodeTrouble } from '@taskstream/task-api'
 import type { Activity, TaskListener } from '../core/listener.ts'
 import { toTrouble } from '../liveness/trouble.ts'
@@ -8,6 +9,9 @@ const watched: ReadonlySet<Activity> = new Set<Activity>(['poll', 'heartbeat', '
 
 /** What does not work of a topic that is not processed, or no longer. */
 const processing = 'process'
+
+/** A right is missing without which tasks cannot be written. */
+const refusal = 'complete a task'
 
 /** Activities without which a node takes no tasks. */
 const taking: ReadonlySet<string> = new Set(['poll', 'heartbeat', processing])
@@ -24,6 +28,8 @@ export class Hearing implements TaskListener {
   readonly #onNews: () => void
   #counts: Map<string, Counts> = new Map()
   #before: Map<string, Counts> = new Map()
+  /** Topics of which the database has refused to write a task, in this span. */
+  readonly #refused: Set<string | undefined> = new Set()
   #blockedMs = 0
   #blockedBefore = 0
 
@@ -46,8 +52,12 @@ export class Hearing implements TaskListener {
   }
 
   onError: NonNullable<TaskListener['onError']> = ({ activity, topic, tasks, error }) => {
-    // A task that cannot be written as decided says so itself.
+    // A task that cannot be written as decided says so itself, unless the database refuses that too.
     if (watched.has(activity) && tasks === undefined) this.#note(activity, topic, error)
+    else if (activity === 'complete' && isTaskError(error, 'PERMISSION_DENIED')) {
+      this.#refused.add(topic)
+      this.#note(refusal, topic, error)
+    }
   }
 
   onRecovered: NonNullable<TaskListener['onRecovered']> = ({ activity, topic }) => this.#forget(topic, activity)
@@ -60,8 +70,10 @@ export class Hearing implements TaskListener {
     this.#blockedMs = Math.max(this.#blockedMs, Math.round(blockedMs))
   }
 
-  /** Begins a new span of counts. What is told stands for two spans, so that it is never empty just because one has begun. */
+  /** Begins a new span of counts. A right that nothing has missed for a whole span is there. What is told stands for two spans, so that it is never empty just because one has begun. */
   turn(): void {
+    for (const topic of [...this.#troubles.keys()]) if (!this.#refused.has(topic)) this.#forget(topic, refusal)
+    this.#refused.clear()
     this.#before = this.#counts
     this.#counts = new Map()
     this.#blockedBefore = this.#blockedMs

@@ -42,7 +42,34 @@ function runSync<Transaction, Result>(
   return step.value
 }
 
-async function runAsync<Transaction, Result>(
+/** The last verb that was called in each transaction, until it has ended. Never rejects. */
+const last = new WeakMap<object, Promise<void>>()
+
+/**
+ * Verbs of one transaction follow each other, also if they are called side by side, as by `Promise.all`: each relies on what its own statements have read
+ * and locked before, and their statements must not mix.
+ */
+function runAsync<Transaction, Result>(
+  adapter: SqlAdapter<Transaction>,
+  transaction: Transaction,
+  verb: Verb<Result>,
+  running: Running,
+): Promise<Result> {
+  const before = isObject(transaction) ? last.get(transaction) : undefined
+  const result = before
+    ? before.then(() => runSteps(adapter, transaction, verb, running))
+    : runSteps(adapter, transaction, verb, running)
+  if (isObject(transaction)) {
+    const end = (): void => {
+      if (last.get(transaction) === ended) last.delete(transaction)
+    }
+    const ended: Promise<void> = result.then(end, end)
+    last.set(transaction, ended)
+  }
+  return result
+}
+
+async function runSteps<Transaction, Result>(
   adapter: SqlAdapter<Transaction>,
   transaction: Transaction,
   verb: Verb<Result>,
@@ -64,6 +91,9 @@ async function runAsync<Transaction, Result>(
 
 /** Refuses a call whose transaction was left out, before a driver says that a property of undefined cannot be read. */
 function checkTransaction(transaction: unknown): void {
-  if ((typeof transaction !== 'object' && typeof transaction !== 'function') || transaction === null)
-    throw invalid('transaction', transaction, 'must be a transaction of the driver, which comes first')
+  if (!isObject(transaction)) throw invalid('transaction', transaction, 'must be a transaction of the driver, which comes first')
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }

@@ -15,6 +15,8 @@ export interface MysqlExaminationVariant {
   status(name: string): Statement
   limited(statement: Statement, limitMs: number): Statement
   readonly historyList: Look
+  /** Selects which transaction waits (`waiting`) for which (`blocking`), if the server tells everybody who sees transactions. */
+  readonly lockWaits: Statement | undefined
   looks(tables: MysqlTables): Looks
 }
 
@@ -26,6 +28,9 @@ export const mariadbExamination: MysqlExaminationVariant = {
   status: mariadbStatus,
   limited: (statement, limitMs) => sql`set statement max_statement_time = ${raw(String(limitMs / 1000))} for ${statement}`,
   historyList: look(sql`select (${mariadbStatus('Innodb_history_list_length')}) + 0 as value`),
+  lockWaits: raw(
+    'select requesting_trx_id as waiting, min(blocking_trx_id) as blocking from information_schema.innodb_lock_waits group by requesting_trx_id',
+  ),
   looks: (tables) => galeraLooks(tables, mariadbStatus),
 }
 
@@ -40,6 +45,7 @@ export const mysqlExamination: MysqlExaminationVariant = {
     sql`select m.count as value from information_schema.innodb_metrics m where m.name = 'trx_rseg_history_len'`,
     seeProcesses,
   ),
+  lockWaits: undefined,
   looks: () => ({}),
 }
 

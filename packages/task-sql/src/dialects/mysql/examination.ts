@@ -63,20 +63,12 @@ export function mysqlExamination(tables: MysqlTables, schema: Statement, variant
         from information_schema.innodb_trx x
         left join information_schema.processlist p on p.id = x.trx_mysql_thread_id
        where x.trx_mysql_thread_id <> connection_id() and x.trx_mysql_thread_id <> 0
+         and x.trx_state <> 'LOCK WAIT'
        order by x.trx_started
        limit 10`,
       seeProcesses,
     ),
-    'lock-waits': look(
-      sql`
-      select x.trx_mysql_thread_id as pid, timestampdiff(second, x.trx_wait_started, ${serverNow}) * 1000 as value,
-             concat('kill ', x.trx_mysql_thread_id) as remedy
-        from information_schema.innodb_trx x
-       where x.trx_state = 'LOCK WAIT' and x.trx_query like '%task%'
-       order by x.trx_wait_started
-       limit 10`,
-      seeProcesses,
-    ),
+    'lock-waits': look(lockWaits(variant.examination.lockWaits), seeProcesses),
     'flush-log': look(
       raw(`
       select case when @@global.innodb_flush_log_at_trx_commit = 1 then 0 else 1 end as value,
@@ -111,3 +103,27 @@ const numberOfVersion = raw(
 
 /** Instants of transactions are in the server's zone. */
 const serverNow = raw(`convert_tz(now(), @@session.time_zone, 'SYSTEM')`)
+
+/** Who waits for a lock on our tables, and for whom. @param waits which transaction waits for which; without it, the one in the way is not named */
+function lockWaits(waits: Statement | undefined): Statement {
+  if (!waits)
+    return sql`
+      select x.trx_mysql_thread_id as pid, timestampdiff(second, x.trx_wait_started, ${serverNow}) * 1000 as value,
+             'select * from sys.innodb_lock_waits' as remedy
+        from information_schema.innodb_trx x
+       where x.trx_state = 'LOCK WAIT' and x.trx_query like '%task%'
+       order by x.trx_wait_started
+       limit 10`
+  return sql`
+      select x.trx_mysql_thread_id as pid, timestampdiff(second, x.trx_wait_started, ${serverNow}) * 1000 as value,
+             b.trx_mysql_thread_id as blocker,
+             concat('for session ', b.trx_mysql_thread_id, coalesce(concat(' of ', p.user, ', ', p.command), '')) as whom,
+             coalesce(concat('kill ', b.trx_mysql_thread_id), 'select * from information_schema.innodb_lock_waits') as remedy
+        from information_schema.innodb_trx x
+        left join (${waits}) w on w.waiting = x.trx_id
+        left join information_schema.innodb_trx b on b.trx_id = w.blocking
+        left join information_schema.processlist p on p.id = b.trx_mysql_thread_id
+       where x.trx_state = 'LOCK WAIT' and x.trx_query like '%task%'
+       order by x.trx_wait_started
+       limit 10`
+}

@@ -20,6 +20,8 @@ export function sessionLooks(tables: PostgresTables): Looks {
          and a.pid <> pg_catalog.pg_backend_pid()
          and a.xact_start is not null
          and (a.backend_xid is not null or a.backend_xmin is not null)
+         -- Who waits is told of as a lock wait, with the one in the way.
+         and a.wait_event_type is distinct from 'Lock'
        order by a.xact_start
        limit 10`),
     'transaction-prepared': look(sql`
@@ -43,10 +45,17 @@ export function sessionLooks(tables: PostgresTables): Looks {
     'lock-waits': ofSessions(sql`
       ${withOurs(tables)}
       select l.pid, a.application_name as application, a.usename as username, ${sinceMs('l.waitstart')} as value,
-             b.pid as blocker, 'select pg_terminate_backend(' || b.pid || ')' as remedy
+             b.pid as blocker,
+             'for session ' || b.pid || coalesce(' of ' || b.usename, '') || coalesce(nullif(' ' || b.application_name, ' '), '') || coalesce(', ' || b.state, '') as whom,
+             'select pg_terminate_backend(' || b.pid || ')' as remedy
         from pg_catalog.pg_locks l
         left join pg_catalog.pg_stat_activity a on a.pid = l.pid
-        cross join lateral (select (pg_catalog.pg_blocking_pids(l.pid))[1] as pid) b
+        cross join lateral (
+             select o.pid, s.usename, s.application_name, s.state
+               from pg_catalog.unnest(pg_catalog.pg_blocking_pids(l.pid)) o (pid)
+               left join pg_catalog.pg_stat_activity s on s.pid = o.pid
+              order by s.wait_event_type is not distinct from 'Lock', o.pid
+              limit 1) b
        where not l.granted
          and l.waitstart is not null
          and exists (select from pg_catalog.pg_locks m join ours on ours.oid = m.relation
