@@ -20,7 +20,7 @@ const { db, newStream, close } = openDatabase<Tables>()
 function worker(): ReturnType<typeof newStream> {
   const stream = newStream({ listener: {}, application: 'reports' })
   stream.handle(report, async ({ task, commit }) => {
-    // The instant for which the clock has pushed this, however late it is handled; by hand it is that of the push.
+    // The instant for which the clock has pushed this, however late it is handled. One that was run by hand has none.
     const at = occurrenceOf(task)?.at ?? new Date()
     const { total } = await db
       .selectFrom('sales')

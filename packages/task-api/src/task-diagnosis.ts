@@ -90,9 +90,9 @@ export interface Blocker extends TaskKey {
   readonly error?: string
 }
 
-/** Something that helps: a verb of the repository, or `start-node`, a process that somebody has to start. */
+/** Something that helps: a verb of the repository; `start-node`, a process that somebody has to start; or `examine`, a look at the database. */
 export interface Remedy {
-  readonly verb: 'redrive' | 'cancel' | 'activate' | 'reschedule' | 'quiet' | 'limit' | 'start-node'
+  readonly verb: 'redrive' | 'cancel' | 'activate' | 'reschedule' | 'quiet' | 'limit' | 'start-node' | 'examine'
   readonly topic: string
   readonly sequence?: number
   readonly state?: FilterState

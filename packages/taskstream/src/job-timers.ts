@@ -46,14 +46,19 @@ export class JobTimers<Transaction, E extends Execution> {
     const timers = periodicTasks(repository, { scope })
     if (application !== undefined) {
       const condition = new Condition(this.#listener, 'timers')
-      this.#undeclared = new UndeclaredTimers(this.#driver, this.#options, { scope, application, condition })
+      this.#undeclared = new UndeclaredTimers(this.#driver, this.#options, {
+        scope,
+        application,
+        condition,
+        own: new Set(timed.map(({ name }) => name)),
+      })
     }
-    const left = await transactions(async (transaction) => {
+    await transactions(async (transaction) => {
       const { undeclared } = await timers.reconcile(transaction, application ?? noApplication, timed.map(toTask))
-      return (await this.#undeclared?.remove(transaction, undeclared)) ?? []
+      await this.#undeclared?.remove(transaction, undeclared)
     })
     checkGoOn()
-    this.#undeclared?.lookAgain(left)
+    this.#undeclared?.begin()
     if (timed.length === 0) return
     const topics = new Map(timed.map((job) => [job.name, topicOf(job)]))
     this.#scheduler = new PeriodicScheduler<Transaction, E>({

@@ -7,7 +7,7 @@ import type { PeriodicTasks } from '@taskstream/task-scheduler'
 import { given } from './given.ts'
 import type { StreamDriver, StreamOptions } from './stream-options.ts'
 
-/** After how long a stream looks again for timers that it has left to other processes, in milliseconds. */
+/** After how long a stream looks again for timers that nobody declares, in milliseconds. */
 const lookAgainMs = 60_000
 /** Processes of which nothing was heard for so long do not live, in milliseconds. */
 const heardMs = 600_000
@@ -18,11 +18,14 @@ export interface UndeclaredOptions {
   readonly scope: string
   readonly application: string
   readonly condition: Pick<Condition, 'failed' | 'worked'>
+  /** The timers that this process declares. */
+  readonly own: ReadonlySet<string>
 }
 
 /**
- * Removes the timers that an application no longer declares. It leaves those alone that another living process declares for the same application, and
- * looks again for them: in a deployment, processes of the release before live for a while.
+ * Removes the timers that an application no longer declares: at its start, and again and again as long as it runs. It leaves those alone that another living
+ * process declares for the same application, as processes of the release before do. A timer that is found later is removed when it is found for the second
+ * time: its process may only be starting anew.
  */
 export class UndeclaredTimers<Transaction, E extends Execution> {
   readonly #driver: StreamDriver<Transaction, E>
@@ -31,6 +34,8 @@ export class UndeclaredTimers<Transaction, E extends Execution> {
   readonly #timers: PeriodicTasks<Transaction, E>
   readonly #transactions: LimitedTransactions<Transaction>
   #looking: Promise<void> | undefined
+  /** The timers that nobody has declared at the last look. */
+  #found: ReadonlySet<string> = new Set()
   #cancel = (): void => {}
   #stopped = false
 
@@ -46,32 +51,29 @@ export class UndeclaredTimers<Transaction, E extends Execution> {
     this.#transactions = limitTransactions(driver.repository, driver.transactions, given({ statementTimeoutMs }))
   }
 
-  /** Removes those of these timers that no other process declares, and records it. @returns those that are left */
+  /** Removes those of these timers that no living process declares, and records it. @returns those that were removed */
   async remove(transaction: Transaction, ids: readonly string[]): Promise<readonly string[]> {
-    if (ids.length === 0) return []
-    const { repository } = this.#driver
-    const { scope, application } = this.#options
-    const nodes = (await repository.nodes(transaction, { withinMs: heardMs })) as readonly NodeInfo[]
-    const isDeclared = declaredBy(nodes, scope, application)
+    const undeclared = await this.#undeclared(transaction, ids)
     const removed: string[] = []
-    for (const id of ids) if (!isDeclared(id) && (await this.#removed(transaction, id))) removed.push(id)
+    for (const id of undeclared) if (await this.#removed(transaction, id)) removed.push(id)
+    const { scope, application } = this.#options
     if (removed.length > 0)
-      await repository.record(transaction, {
+      await this.#driver.repository.record(transaction, {
         action: 'timer remove',
         via: 'start',
         actor: application,
-        note: 'the application no longer defines them',
+        note: 'the application no longer defines it',
         count: 0,
         filter: { scope, ids: removed },
       })
-    return ids.filter(isDeclared)
+    return removed
   }
 
-  /** Looks for these timers again, until none is left. */
-  lookAgain(ids: readonly string[]): void {
-    if (ids.length === 0 || this.#stopped) return
+  /** Looks every minute from now on. */
+  begin(): void {
+    if (this.#stopped) return
     this.#cancel = this.#clock.after(lookAgainMs, () => {
-      this.#looking = this.#look(ids).then((left) => this.lookAgain(left))
+      this.#looking = this.#look().then(() => this.begin())
     })
   }
 
@@ -85,22 +87,32 @@ export class UndeclaredTimers<Transaction, E extends Execution> {
   }
 
   /** Never rejects. */
-  async #look(ids: readonly string[]): Promise<readonly string[]> {
-    const { application, condition } = this.#options
+  async #look(): Promise<void> {
+    const { application, condition, own } = this.#options
     try {
-      const left = await this.#transactions(async (transaction) => {
-        const found = await this.#timers.list(transaction, { application })
-        return await this.remove(
+      this.#found = await this.#transactions(async (transaction) => {
+        const known = await this.#timers.list(transaction, { application })
+        const others = known.map(({ id }) => id).filter((id) => !own.has(id))
+        const undeclared = await this.#undeclared(transaction, others)
+        await this.remove(
           transaction,
-          ids.filter((id) => found.some((timer) => timer.id === id)),
+          undeclared.filter((id) => this.#found.has(id)),
         )
+        return new Set(undeclared)
       })
       condition.worked()
-      return left
     } catch (error) {
       condition.failed(error)
-      return ids
     }
+  }
+
+  /** Those of these timers that no living process declares. */
+  async #undeclared(transaction: Transaction, ids: readonly string[]): Promise<readonly string[]> {
+    if (ids.length === 0) return []
+    const { scope, application } = this.#options
+    const nodes = (await this.#driver.repository.nodes(transaction, { withinMs: heardMs })) as readonly NodeInfo[]
+    const isDeclared = declaredBy(nodes, scope, application)
+    return ids.filter((id) => !isDeclared(id))
   }
 
   /** @returns whether the timer was there: another process may have removed it at the same time */

@@ -243,7 +243,7 @@ export const alerts: Readonly<Record<AlertName, Alert>> = {
     forMs: 0,
     withinMs: 10 * minute,
     check: 'owner-silent',
-    says: 'tasks were taken from a node whose heartbeat stopped',
+    says: 'no heartbeat of a node came through for a whole lease, so others may have taken its tasks',
     page: operators,
   },
   Stuck: {

@@ -80,7 +80,7 @@ export const checksEverywhere: Readonly<Record<ChecksEverywhere, Check>> = {
     where,
     measures: 'living nodes that report an error beside those of handlers, of all nodes of the topic',
     says: '{node} {topic}: {activity} fails: {message}',
-    remedy: 'taskstream nodes, which tells since when',
+    remedy: 'taskstream nodes, which tells what',
     page: nodes,
   },
   failing: {

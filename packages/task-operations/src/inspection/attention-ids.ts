@@ -5,12 +5,12 @@ export const attentionIds = [
   'nobody-processes',
   'node-failing',
   'owner-silent',
-  'failing-new',
-  'failing',
+  'paused-long',
   'overdue',
   'timer-overdue',
+  'failing-new',
+  'failing',
   'backlog-age',
-  'paused-long',
   'release-skew',
 ] as const
 export type AttentionId = (typeof attentionIds)[number]

@@ -18,6 +18,8 @@ export function commandOf({ verb, topic, sequence, state }: Remedy): string | un
       return `taskstream limits ${name}`
     case 'start-node':
       return undefined
+    case 'examine':
+      return 'taskstream doctor'
     case 'redrive':
       // Of a task that is named the state need not be given.
       return `taskstream redrive ${name}${sequence === undefined ? ` --state ${state ?? 'failed'}` : ` @${sequence}`}`

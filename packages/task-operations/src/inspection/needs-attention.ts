@@ -87,13 +87,15 @@ function* ofErrors({ errors, nowMs }: Seen): Generator<Attention> {
   for (const { topic, error, count: times, open, pending, first, firstRelease, fingerprint } of errors) {
     const isNew = nowMs - first.getTime() < newErrorMs
     // All of its tasks have succeeded since, or were given up by somebody: as after a crash, or a try that another one followed.
-    const isHealed = open === 0 && pending === 0
+    const left = open + pending
+    const isHealed = left === 0
     if ((!isNew || isHealed) && times <= many) continue
     const release = firstRelease === undefined ? '' : ` in release ${firstRelease}`
     const since = isNew ? `, first seen ${duration(nowMs - first.getTime())} ago${release}` : ''
     yield {
       id: isNew ? 'failing-new' : 'failing',
-      severity: times > many && !isHealed ? 'crit' : 'warn',
+      // Where most tries are followed by one that succeeds, the topic gets on.
+      severity: left > many && 2 * left >= times ? 'crit' : 'warn',
       topic,
       text: `${topic}: ${count(times)} × ${error}${since}${isHealed ? ', and none of its tasks is left to do' : ''}`,
       command: `taskstream errors ${quoted(topic)} ${fingerprint}`,

@@ -57,7 +57,7 @@ function sinceOf({ state, started, completed, created }: TaskInfo): Date {
 
 const revivable: ReadonlySet<DiagnosisCode> = new Set<DiagnosisCode>(['failed', 'expired', 'suspended', 'filtered'])
 
-function remediesOf({ code, by, owner }: Diagnosis, { topic, sequence }: TaskInfo): readonly Remedy[] {
+function remediesOf({ code, also, by, owner }: Diagnosis, { topic, sequence }: TaskInfo): readonly Remedy[] {
   const root = by.at(-1)
   const of = root ?? { topic, sequence, code }
   const whose = { topic: of.topic, sequence: of.sequence }
@@ -66,6 +66,8 @@ function remediesOf({ code, by, owner }: Diagnosis, { topic, sequence }: TaskInf
   if (code === 'no-node' || code === 'node-silent' || code === 'owner-dead')
     return [{ verb: 'start-node', topic, ...(owner && { owner: owner.owner }) }]
   if (code === 'limited') return [{ verb: 'limit', topic }]
+  // Nodes of the topic live and report no error: something else keeps them, such as a lock.
+  if (code === 'overdue' && also.length === 0) return [{ verb: 'examine', topic }]
   if (revivable.has(of.code)) {
     const redrive: Remedy = { verb: 'redrive', ...whose, state: of.code as 'failed' }
     return root && code !== 'awaits' ? [redrive, { verb: 'cancel', ...whose }] : [redrive]
