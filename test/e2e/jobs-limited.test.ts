@@ -2,7 +2,7 @@
 import { TaskError } from '@taskstream/task-api'
 import type { Execution } from '@taskstream/task-api'
 import { bound } from '@taskstream/task-processor'
-import { codeOf, thrownBy } from '@taskstream/task-testing/suite'
+import { thrownBy } from '@taskstream/task-testing/suite'
 import { defineJob, defineQueue, json, never, Stream } from 'taskstream'
 import type { HandleOptions, Job } from 'taskstream'
 import { describe, expect, test } from 'vitest'
@@ -50,35 +50,6 @@ describe.skipIf(!canRun)('a limit of jobs', () => {
     await expect.poll(() => fixture.states(job)).toEqual({ succeeded: 40 })
     expect(most()).toBeLessThanOrEqual(3)
     expect(most()).toBeGreaterThan(1)
-  })
-
-  test('on entries is kept by pushes that are made side by side in one transaction', async () => {
-    const job = defineJob('limited-beside', { input: json<number>(), limits: { maxEntries: { count: 1, whenFull: 'reject' } } })
-    await using stream = fixture.streamOf()
-    await stream.prepare(job)
-    const pushing = stream.transaction((transaction) => Promise.all([1, 2, 3].map(async (n) => stream.push(transaction, job, n))))
-    expect(await codeOf(() => pushing)).toBe('TOPIC_FULL')
-    expect(await fixture.states(job)).toEqual({})
-  })
-
-  test('undoes the whole transaction though the push that it refuses was not awaited', async () => {
-    const job = defineJob('limited-unawaited', {
-      input: json<number>(),
-      limits: { maxEntries: { count: 1, whenFull: 'reject' } },
-    })
-    const parent = defineJob('limited-parent', { retry: never })
-    await using stream = fixture.streamOf()
-    await stream.prepare(job)
-    await stream.submit(job, 1)
-    const pushed = (transaction: AnyTransaction): void => {
-      void stream.push(transaction, job, 2)
-    }
-    expect(await codeOf(() => stream.transaction(pushed))).toBe('TOPIC_FULL')
-    stream.handle(parent, ({ commit }) => commit(pushed))
-    await stream.start()
-    await stream.submit(parent)
-    await expect.poll(() => fixture.states(parent)).toEqual({ failed: 1 })
-    expect(await fixture.states(job)).toEqual({ ready: 1 })
   })
 
   test('on jobs at a time of a process that has stopped is free for the others', async () => {

@@ -72,7 +72,7 @@ export class Hearing implements TaskListener {
 
   /** Begins a new span of counts. A right that nothing has missed for a whole span is there. What is told stands for two spans, so that it is never empty just because one has begun. */
   turn(): void {
-    for (const topic of [...this.#troubles.keys()]) if (!this.#refused.has(topic)) this.#forget(topic, refusal)
+    for (const topic of this.#troubles.keys()) if (!this.#refused.has(topic)) this.#forget(topic, refusal)
     this.#refused.clear()
     this.#before = this.#counts
     this.#counts = new Map()
