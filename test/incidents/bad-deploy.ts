@@ -29,7 +29,7 @@ export const badDeploy: Incident = {
       question: 'The shop was deployed an hour ago. Since then customers complain that they get no invoices.',
       finds: {
         command: ['errors', topic],
-        shows: /invoices +3 +3 +Error: Cannot read properties of undefined \(reading 'total'\) +\S+ +4\.2\.1 /,
+        shows: /invoices +3 +3 +0 +Error: Cannot read properties of undefined \(reading 'total'\) +\S+ +4\.2\.1 /,
       },
       shown: {
         page: 'errors?topic=invoices',
@@ -69,7 +69,7 @@ export const badDeploy: Incident = {
           code: 4,
         },
       ],
-      after: { command: ['errors', topic], shows: /invoices +3 +0 +Error: Cannot read.*\n$/ },
+      after: { command: ['errors', topic], shows: /invoices +3 +0 +0 +Error: Cannot read.*\n$/ },
     }
   },
 }

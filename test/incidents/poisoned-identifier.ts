@@ -56,7 +56,7 @@ export const poisonedIdentifier: Incident = {
       carryOut: async ([command = '']) => [await typed(site, command)],
       also: [
         { command: ['why', topic, '@2', '--expect', 'next'], shows: /try: taskstream cancel invoices @1/, code: 4 },
-        { command: ['errors', topic], shows: /invoices +1 +1 +Error: CardDeclined: insufficient funds/ },
+        { command: ['errors', topic], shows: /invoices +1 +1 +0 +Error: CardDeclined: insufficient funds/ },
       ],
       after: { command: ['why', topic, '@3'], shows: /^succeeded: customer-7 @3/ },
     }

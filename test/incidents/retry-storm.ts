@@ -20,7 +20,7 @@ export const retryStorm: Incident = {
       question: 'The bank asks us to stop: we call it all the time, while it tries to get up again.',
       finds: {
         command: ['errors', topic],
-        shows: /payments +\d{2,} +0 +Error: HTTP 503 from bank +\S+ +4\.2\.0 /,
+        shows: /payments +\d{2,} +0 +\d{2,} +Error: HTTP 503 from bank +\S+ +4\.2\.0 /,
       },
       shown: {
         page: 'errors?topic=payments',

@@ -287,7 +287,8 @@ export class Ledger {
 
   #mayReturn({ batch, refused, party, losses, polledMs }: Hold): boolean {
     const now = this.clock.monotonicMs()
-    if (refused > 0) return true
+    // What a stop could not hand back is handed back by the next run of the topic.
+    if (refused > 0 || batch?.isFormer) return true
     if (batch && !batch.call) {
       // In a buffer, a batch that is asked to let go is handed back unhandled.
       const { timeoutMs = Infinity, setting } = this

@@ -53,9 +53,9 @@ export class AtRest {
     check(!ledger.isTaken({ call, startedMs }) || isStuck || isFormer, 'is stuck, and nobody is told')
   }
 
-  /** What was decided is written at once, where nothing went wrong. */
+  /** What was decided is written at once, where nothing went wrong. A node that has stopped waits for nobody, and others take its tasks later. */
   #checkWritten({ party, call, holds }: NodeBatch): void {
-    if (call?.endedMs === undefined || !this.#isWell(party)) return
+    if (call?.endedMs === undefined || party.state === 'stopped' || !this.#isWell(party)) return
     for (const hold of holds)
       this.#ledger.check(!this.#ledger.isOpen(hold), () => `the handler of ${name(hold.task)} has ended, and it is held`)
   }
