@@ -108,7 +108,7 @@ if (values.json) {
   const machine = { cpus: cpus().length, model: cpus()[0]?.model, node: process.versions.node, syncOff: values['sync-off'] }
   const seconds = (performance.now() - started) / 1000
   const date = new Date().toISOString().slice(0, 10)
-  const run = { date, machine, versions: versions(), size, minutes, seconds, subjects: about, leftOut, rows }
+  const run = { date, machine, versions: versions(), size, minutes, seconds, subjects: about, only: values.only, leftOut, rows }
   console.log(JSON.stringify(run))
 } else {
   console.log(tableOf(rows))

@@ -11,6 +11,8 @@ export interface Run {
   readonly date: string
   readonly size: string
   readonly seconds: number
+  /** The scenarios that were asked for. Absent or empty: all. */
+  readonly only?: readonly string[]
   readonly rows: readonly Row[]
 }
 
@@ -54,10 +56,10 @@ const names: Readonly<Record<string, string>> = {
   'sqlite-drain': 'SQLite file, drain',
 }
 
-/** What it was run on, and its table. */
-export function pageOf(run: Run): string {
+/** What it was run on, and its table. @param without beginnings of names of scenarios that the table leaves out */
+export function pageOf(run: Run, without: readonly string[] = []): string {
   const { machine, versions, date, size, seconds } = run
-  const command = `npm run bench -- ${size === 'quick' ? '--quick ' : ''}${machine.syncOff ? '--sync-off ' : ''}--json`
+  const command = `npm run bench -- ${size === 'quick' ? '--quick ' : ''}${machine.syncOff ? '--sync-off ' : ''}--json${(run.only ?? []).map((name) => ` --only ${name}`).join('')}`
   const on = `${machine.cpus} cores${machine.model === undefined ? '' : ` (${machine.model.trim()})`}`
   // The package of the server's binaries counts its own releases behind a hyphen.
   const what = Object.entries(versions).map(([name, version]) => `${name} ${version.replace(/-.*/, '')}`)
@@ -74,7 +76,7 @@ export function pageOf(run: Run): string {
     'WAL bytes',
   ]
   const lines = [...Map.groupBy(run.rows, ({ scenario }) => scenario)]
-    .filter(([scenario]) => scenario in names)
+    .filter(([scenario]) => scenario in names && !without.some((name) => scenario.startsWith(name)))
     .toSorted(([one], [other]) => order.indexOf(one) - order.indexOf(other))
     .map(([scenario, rows]) => lineOf(names[scenario]!, rows))
   return [

@@ -8,10 +8,10 @@ const root = join(import.meta.dirname, '../..')
 const file = join(root, 'docs/performance.md')
 const page = readFileSync(file, 'utf8')
 const written = page.replaceAll(
-  /(<!-- run: (\S+) -->\n\n).*?(\n*<!-- end of run -->)/gs,
-  (_, begin: string, name: string, end: string) => {
+  /(<!-- run: (\S+)(?: without (\S+))? -->\n\n).*?(\n*<!-- end of run -->)/gs,
+  (_, begin: string, name: string, without: string | undefined, end: string) => {
     const run = JSON.parse(readFileSync(join(root, 'benchmarks/results', name), 'utf8')) as Run
-    return `${begin}${pageOf(run)}\n\n${end.trim()}`
+    return `${begin}${pageOf(run, without?.split(','))}\n\n${end.trim()}`
   },
 )
 writeFileSync(file, written)
