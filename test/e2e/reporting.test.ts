@@ -159,6 +159,16 @@ describe.skipIf(!canRun)('a node', () => {
     await expect.poll(async () => (await topicsOf(tasks, node.owner))?.map(({ topic }) => topic)).toEqual(names)
   })
 
+  test('tells what its handlers handle at a time, and not what waits in them', () => {
+    const batches = Array.from({ length: 20 }, () => ({ isWaiting: false, stuck: [] }))
+    const of = (manager: object): TaskManager<AnyTransaction> =>
+      ({ ...managerOf('mail'), batches, ...manager }) as unknown as TaskManager<AnyTransaction>
+    const told = (manager: object): NodeTopic =>
+      describeNode({ hearing: new Hearing(() => {}), managers: () => [of(manager)], leaseMs: 1 }).topics[0]!
+    expect(told({ concurrency: 30 })).toMatchObject({ busy: 20, concurrency: 30 })
+    expect(told({ concurrency: 510, slots: { busy: 7, concurrency: 10 } })).toMatchObject({ busy: 7, concurrency: 10 })
+  })
+
   test.each([
     ['ten thousand short names', 10_000, 'mail', 1_000],
     // Each character is six in JSON.

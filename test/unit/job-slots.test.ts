@@ -20,6 +20,7 @@ describe('the slots of a definition', () => {
     await Promise.resolve()
     await Promise.resolve()
     expect(taken).toEqual(['a', 'b'])
+    expect([slots.busy, slots.concurrency]).toEqual([2, 2])
     slots.free()
     await all[2]
     expect(taken).toEqual(['a', 'b', 'c'])
@@ -96,7 +97,7 @@ test('a job behind a handler that hangs is given back after a second, with its t
     process: new InProcess(),
     needed: () => Promise.resolve([]),
   }
-  const { handle } = jobHandler<object, 'hangs', void, void, never>(environment, job, () => new Promise(() => {}), {
+  const { handle, slots } = jobHandler<object, 'hangs', void, void, never>(environment, job, () => new Promise(() => {}), {
     concurrency: 1,
     ahead: true,
   }).open('hangs')
@@ -104,6 +105,7 @@ test('a job behind a handler that hangs is given back after a second, with its t
   const [first, second] = [taskOf('a', 1), taskOf('b', 2)]
   void handle([first], context)
   const behind = handle([second], context)
+  expect(slots).toMatchObject({ busy: 1, concurrency: 1 })
   clock.advance(1_000)
   const decisions = await behind
   expect(decisions?.get(second)).toMatchObject({ result: 'suspension', retryAfterMs: 0, refunded: true })

@@ -56,6 +56,7 @@ export type {
   BatchHandler,
   Decisions,
   HandlerContext,
+  HandlerSlots,
   OpenHandler,
   TaskHandler,
   TaskHandlerFactory,

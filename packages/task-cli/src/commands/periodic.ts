@@ -1,4 +1,4 @@
-import { TaskError, taskToString } from '@taskstream/task-api'
+import { invalid, TaskError, taskToString } from '@taskstream/task-api'
 import { addTimer, removeTimers, runTimer, switchTimers } from '@taskstream/task-operations'
 import { allPeriodicTasks, periodicTasks } from '@taskstream/task-scheduler'
 import type { Misfire, PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
@@ -217,9 +217,6 @@ function timersOf({ tasks }: NamedDatabase, { scope }: ScopeOptions): PeriodicTa
 
 function toInstant(option: string, text: string): Date {
   const instant = new Date(text)
-  if (Number.isNaN(instant.getTime()))
-    throw new TaskError('ARGUMENT_INVALID', `${option} must be an instant, such as 2026-12-31T23:00:00Z: ${text}`, {
-      argument: option,
-    })
+  if (Number.isNaN(instant.getTime())) throw invalid(option, text, 'must be an instant, such as 2026-12-31T23:00:00Z')
   return instant
 }

@@ -98,6 +98,7 @@ export function routedHandler<Transaction>(
         get capacity() {
           return slots.capacity
         },
+        slots,
         handle: async ([task], context) => {
           // A stop hands the job back. Otherwise its try is refunded, and whoever has room takes it.
           if (!(await slots.take(context.clock)))

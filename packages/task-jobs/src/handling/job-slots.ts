@@ -22,6 +22,15 @@ export class JobSlots {
     this.#isAhead = isAhead
   }
 
+  /** How many jobs have a slot. */
+  get busy(): number {
+    return this.#running
+  }
+
+  get concurrency(): number {
+    return this.#concurrency
+  }
+
   /** How many jobs the process takes at a time, waiting ones included. */
   get capacity(): number {
     if (!this.#isAhead || this.#tookMs === undefined) return this.#concurrency

@@ -67,6 +67,12 @@ export interface TaskHandlerFactory<Transaction> {
   open(topic: string): OpenHandler<Transaction>
 }
 
+/** What a handler handles at a time, without what waits in it. */
+export interface HandlerSlots {
+  readonly busy: number
+  readonly concurrency: number
+}
+
 /** A handler that is open for one topic. */
 export interface OpenHandler<Transaction> {
   readonly handle: BatchHandler<Transaction>
@@ -75,6 +81,8 @@ export interface OpenHandler<Transaction> {
    * poll, so it may change.
    */
   readonly capacity?: number
+  /** How many batches it handles at this moment, and how many at most, as its node tells others. Default: all that it has, and as many as it takes. */
+  readonly slots?: HandlerSlots
   /** Called when no more batches come. The handler must still settle the batches that it has. */
   close?(): void | Promise<void>
 }

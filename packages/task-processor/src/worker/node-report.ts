@@ -35,6 +35,7 @@ function describeTopic<Transaction>({
   batches,
   emptyMs,
   idleMs,
+  slots,
 }: TaskManager<Transaction>): NodeTopic {
   const { mode, size } = processing
   const all = [...batches]
@@ -43,9 +44,9 @@ function describeTopic<Transaction>({
     topic,
     mode,
     size,
-    concurrency,
+    concurrency: slots?.concurrency ?? concurrency,
     // Batches that are held ahead keep no handler busy.
-    busy: all.filter(({ isWaiting }) => !isWaiting).length,
+    busy: slots?.busy ?? all.filter(({ isWaiting }) => !isWaiting).length,
     idleMs,
     ...(emptyMs !== undefined && { emptyMs }),
     ...(stuck.length > 0 && { stuck }),

@@ -17,7 +17,7 @@ import { checkStopOptions, nothingHeld } from './stop-report.ts'
 import type { StopOptions, StopReport } from './stop-report.ts'
 import { TopicStop } from './topic-stop.ts'
 import { openHandler } from '../core/task-handler.ts'
-import type { OpenHandler } from '../core/task-handler.ts'
+import type { HandlerSlots, OpenHandler } from '../core/task-handler.ts'
 
 /** The parts of a node that its task managers need. */
 export interface ManagerEnvironment<Transaction> extends Omit<
@@ -93,6 +93,11 @@ export class TaskManager<Transaction> {
   /** The most batches that the manager holds at a time. Before its handler is opened, this is the option or its default. */
   get concurrency(): number {
     return this.#running ? concurrencyOf(this.processing, this.#running.handler) : (this.processing.concurrency ?? 2)
+  }
+
+  /** What its handler handles at this moment, if it has batches that wait in it. */
+  get slots(): HandlerSlots | undefined {
+    return this.#running?.handler.slots
   }
 
   /**
