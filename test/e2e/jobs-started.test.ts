@@ -157,7 +157,7 @@ describe.skipIf(!canRun)('a stream', () => {
     stream.handle(job, nothing)
     await stream.start()
     await fixture.commit((transaction) => fixture.subject.tasks().destroy(transaction, 'no-topic'))
-    await expect.poll(() => told).toContainEqual(['timers', 'no-topic', 'TOPIC_UNKNOWN'])
+    await expect.poll(() => told, { timeout: 20_000 }).toContainEqual(['timers', 'no-topic', 'TOPIC_UNKNOWN'])
     await stream.stop()
     await fixture.commit(async (transaction) =>
       periodicTasks(fixture.subject.tasks(), { scope: 'jobs' }).remove(transaction, 'no-topic'),

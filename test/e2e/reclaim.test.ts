@@ -89,8 +89,7 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     await expect.poll(() => begun).toEqual(['at work, attempt 1, try 1'])
     await node.submit(fixture.topic, 'lost')
     await expect.poll(() => asked).toContain('no answer')
-    expect(await fixture.states()).toEqual({ active: 2 })
-    // The clock moves past the pause after the failed poll.
+    // The submission may wake the topic at once. Otherwise the clock moves past the pause after the failed poll.
     await expect.poll(() => (clock.advance(10), begun)).toEqual(['at work, attempt 1, try 1', 'lost, attempt 2, try 1'])
     // The second question tells that nothing is left.
     expect(asked.slice(asked.indexOf('no answer')).slice(0, 4)).toEqual(['no answer', 'reclaim', 'reclaim', 'poll'])
