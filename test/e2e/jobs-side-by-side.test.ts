@@ -16,6 +16,9 @@ describe.skipIf(!canRun)('pushes of one transaction', () => {
     const pushing = stream.transaction((transaction) => Promise.all([1, 2, 3].map(async (n) => stream.push(transaction, job, n))))
     expect(await codeOf(() => pushing)).toBe('TOPIC_FULL')
     expect(await fixture.states(job)).toEqual({})
+    // None of them comes later, on its own.
+    await stream.submit(job, 4)
+    expect(await fixture.states(job)).toEqual({ ready: 1 })
   })
 
   test('undo the whole transaction if one of them is refused, though nobody has awaited it', async () => {

@@ -65,7 +65,7 @@ export interface NodeReport {
   readonly topics: readonly NodeTopic[]
   /** How many topics `topics` leaves out, as they are too many for a report. Those with an error are the last to be left out. */
   readonly omitted?: number
-  /** As long as the process lives, no other one that has the same application takes these timers for removed. */
+  /** What its application declares. As long as this process lives, no other process of the application removes these timers. */
   readonly declares?: DeclaredTimers
   /** What does not work in the whole process, such as its heartbeat. */
   readonly error?: NodeTrouble

@@ -72,6 +72,7 @@ export class InProcess {
       done.isOpen = false
       return result
     } catch (error) {
+      if (done.pending.size > 0) return this.#settled<Result>(done, Promise.reject(error as Error))
       done.isOpen = false
       throw error
     }
@@ -83,6 +84,8 @@ export class InProcess {
       while (done.pending.size > 0) await Promise.all(done.pending)
       return value
     } finally {
+      // After an error others may be under way. They must not be written after the rollback, on a connection that is somebody else's by then.
+      while (done.pending.size > 0) await Promise.allSettled(done.pending)
       done.isOpen = false
     }
   }

@@ -70,7 +70,10 @@ export class Hearing implements TaskListener {
     this.#blockedMs = Math.max(this.#blockedMs, Math.round(blockedMs))
   }
 
-  /** Begins a new span of counts. A right that nothing has missed for a whole span is there. What is told stands for two spans, so that it is never empty just because one has begun. */
+  /**
+   * Begins a new span of counts. What is told stands for two spans, so that it is never empty just because one has begun. A right that was not missed for a
+   * whole span counts as given.
+   */
   turn(): void {
     for (const topic of this.#troubles.keys()) if (!this.#refused.has(topic)) this.#forget(topic, refusal)
     this.#refused.clear()

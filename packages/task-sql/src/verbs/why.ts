@@ -38,7 +38,11 @@ function* reasonsOf(context: Context, place: Place, task: TaskInfo): Verb<readon
   if (task.state === 'ready') return yield* whyReady(context, place, task)
   const code = codeOfRow(task, place.nowMs)
   if (code === 'awaits') return [[code, { by: yield* waitsFor(context, place, task) }]]
-  if (code === 'delayed' || code === 'retrying') return [[code, { until: task.due! }], ...(yield* whyTopic(context, place)).found]
+  if (code === 'delayed' || code === 'retrying') {
+    const { found } = yield* whyTopic(context, place)
+    // That nodes are full now says nothing of the time when it is due.
+    return [[code, { until: task.due! }], ...found.filter(([each]) => each !== 'no-slot')]
+  }
   // Nodes make due tasks ready, and take tasks from dead owners.
   if (code === 'overdue') return [[code, { since: task.due! }], ...(yield* whyTopic(context, place)).found]
   return [[code, {}]]

@@ -11,6 +11,7 @@ const sinceMs = (instant: string): Statement =>
 
 export function sessionLooks(tables: PostgresTables): Looks {
   return {
+    // Who waits for a lock is left out: `lock-waits` tells of it, with the one in the way.
     'transaction-open': ofSessions(sql`
       select a.pid, a.application_name as application, a.usename as username, a.state,
              ${sinceMs('a.xact_start')} as value,
@@ -20,7 +21,6 @@ export function sessionLooks(tables: PostgresTables): Looks {
          and a.pid <> pg_catalog.pg_backend_pid()
          and a.xact_start is not null
          and (a.backend_xid is not null or a.backend_xmin is not null)
-         -- Who waits is told of as a lock wait, with the one in the way.
          and a.wait_event_type is distinct from 'Lock'
        order by a.xact_start
        limit 10`),
