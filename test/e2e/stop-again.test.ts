@@ -1,5 +1,6 @@
 /** A node can be asked to stop again while it is stopping. */
 import { TaskDecision } from '@taskstream/task-api'
+import { buffering } from '@taskstream/task-processor'
 import type { HeldTask, TransactionSource } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
@@ -34,6 +35,23 @@ describe.skipIf(!canRun)('a node that is asked to stop again', () => {
     await clocked.node.start()
     return { ...clocked, letGo: free.resolve, signal: await begun.promise }
   }
+
+  test('waits no longer for a buffer either, whose worker does not let go', async () => {
+    await fixture.push('a')
+    const { clock, node, pass } = fixture.clocked()
+    const free = Promise.withResolvers<void>()
+    using _free = { [Symbol.dispose]: () => free.resolve() }
+    const handler = buffering<AnyTransaction>({ buffer: 0, workers: 1, handler: () => free.promise.then(() => new Map()) })
+    node.process(fixture.topic, { handler, timeoutMs: 100, abortMs: 0 })
+    await node.start()
+    await expect.poll(() => (pass(100), fixture.states())).toEqual({ failed: 1 })
+    let isOver = false
+    void node.stop({ graceMs: 0, abortMs: hourMs, leaveMs: 8 * hourMs }).then(() => (isOver = true))
+    const fromMs = clock.monotonicMs()
+    void node.stop({ graceMs: 0, abortMs: 0, leaveMs: 400 })
+    await expect.poll(() => (pass(100), isOver)).toBe(true)
+    expect(clock.monotonicMs() - fromMs).toBeLessThan(hourMs)
+  })
 
   test('takes no longer than it is allowed then, and says the same to both', async () => {
     const { clock, node, letGo, signal, pass } = await busy()

@@ -28,11 +28,7 @@ export class TopicStop<Transaction> {
   readonly #options: TopicStopOptions<Transaction>
   readonly #tally: StopTally<Transaction>
   /** Each ends one of the phases early. */
-  readonly #phases: readonly PromiseWithResolvers<void>[] = [
-    Promise.withResolvers(),
-    Promise.withResolvers(),
-    Promise.withResolvers(),
-  ]
+  readonly #phases: readonly PromiseWithResolvers<void>[] = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
   readonly #hurrying: (() => void)[] = []
 
   constructor(options: TopicStopOptions<Transaction>, times: Required<StopOptions>) {
@@ -48,9 +44,11 @@ export class TopicStop<Transaction> {
 
   /** Shortens the stop to the times that a further caller allows. */
   hurry({ graceMs, abortMs, leaveMs }: Required<StopOptions>): void {
-    const ends = [graceMs, graceMs + abortMs, graceMs + abortMs + leaveMs / 2]
-    for (const [index, ms] of ends.entries())
-      this.#hurrying.push(this.#options.clock.after(ms, () => this.#phases[index]!.resolve()))
+    let endMs = 0
+    for (const [index, ms] of [graceMs, abortMs, leaveMs / 2, closeMs({ abortMs, leaveMs }), leaveMs / 8].entries()) {
+      endMs += ms
+      this.#hurrying.push(this.#options.clock.after(endMs, () => this.#phases[index]!.resolve()))
+    }
   }
 
   async #run({ graceMs, abortMs, leaveMs }: Required<StopOptions>): Promise<StopReport> {
@@ -100,11 +98,11 @@ export class TopicStop<Transaction> {
       })
     }
     // The wait is limited, as closing may wait for a worker that is stuck.
-    await within(clock, Math.min(abortMs, leaveMs / 8), closed)
+    await this.#during(3, closeMs({ abortMs, leaveMs }), closed)
     // Tasks count as abandoned if the database does not answer. Slots are then given back by maintenance, or free when the owner counts as dead.
     const left = (): number | undefined => (isReplaced() ? undefined : leftovers.of(topic).length)
     const asked = tally.ask().finally(() => limits.leave(left))
-    await within(clock, leaveMs / 8, asked).catch(() => {})
+    await this.#during(4, leaveMs / 8, asked).catch(() => {})
     return tally.report()
   }
 
@@ -117,4 +115,9 @@ export class TopicStop<Transaction> {
     for (const batch of this.#options.loop.batches) this.#tally.add(batch)
     await Promise.all([...this.#tally.batches].map((batch) => batch.ended))
   }
+}
+
+/** How long the handler may take to close. */
+function closeMs({ abortMs, leaveMs }: Pick<Required<StopOptions>, 'abortMs' | 'leaveMs'>): number {
+  return Math.min(abortMs, leaveMs / 8)
 }
