@@ -28,7 +28,14 @@ export class TopicStop<Transaction> {
   readonly #options: TopicStopOptions<Transaction>
   readonly #tally: StopTally<Transaction>
   /** Each ends one of the phases early. */
-  readonly #phases: readonly PromiseWithResolvers<void>[] = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
+  readonly #phases: readonly PromiseWithResolvers<void>[] = [
+    Promise.withResolvers(),
+    Promise.withResolvers(),
+    Promise.withResolvers(),
+  ]
+  /** How long the handler may take to close, and the database for the last question. Both begin after the phases, so a process that stood still has them left. */
+  #closeMs = Infinity
+  #lastMs = Infinity
   readonly #hurrying: (() => void)[] = []
 
   constructor(options: TopicStopOptions<Transaction>, times: Required<StopOptions>) {
@@ -44,16 +51,16 @@ export class TopicStop<Transaction> {
 
   /** Shortens the stop to the times that a further caller allows. */
   hurry({ graceMs, abortMs, leaveMs }: Required<StopOptions>): void {
-    let endMs = 0
-    for (const [index, ms] of [graceMs, abortMs, leaveMs / 2, closeMs({ abortMs, leaveMs }), leaveMs / 8].entries()) {
-      endMs += ms
-      this.#hurrying.push(this.#options.clock.after(endMs, () => this.#phases[index]!.resolve()))
-    }
+    const { clock } = this.#options
+    this.#limit(abortMs, leaveMs)
+    const ends = [graceMs, graceMs + abortMs, graceMs + abortMs + leaveMs / 2]
+    for (const [index, ms] of ends.entries()) this.#hurrying.push(clock.after(ms, () => this.#phases[index]!.resolve()))
   }
 
   async #run({ graceMs, abortMs, leaveMs }: Required<StopOptions>): Promise<StopReport> {
     const { clock, leftovers, topic, loop, limits, isReplaced, close } = this.#options
     const tally = this.#tally
+    this.#limit(abortMs, leaveMs)
     const abortEndMs = clock.monotonicMs() + graceMs + abortMs
     let isOver = false
     const drained = loop.drain((batch) => {
@@ -98,12 +105,18 @@ export class TopicStop<Transaction> {
       })
     }
     // The wait is limited, as closing may wait for a worker that is stuck.
-    await this.#during(3, closeMs({ abortMs, leaveMs }), closed)
+    await within(clock, this.#closeMs, closed)
     // Tasks count as abandoned if the database does not answer. Slots are then given back by maintenance, or free when the owner counts as dead.
     const left = (): number | undefined => (isReplaced() ? undefined : leftovers.of(topic).length)
     const asked = tally.ask().finally(() => limits.leave(left))
-    await this.#during(4, leaveMs / 8, asked).catch(() => {})
+    await within(clock, this.#lastMs, asked).catch(() => {})
     return tally.report()
+  }
+
+  /** Limits the last two waits to the shortest times that a caller gives. */
+  #limit(abortMs: number, leaveMs: number): void {
+    this.#lastMs = Math.min(this.#lastMs, leaveMs / 8)
+    this.#closeMs = Math.min(this.#closeMs, abortMs, leaveMs / 8)
   }
 
   #during(phase: number, ms: number, work: Promise<unknown>): Promise<void> {
@@ -115,9 +128,4 @@ export class TopicStop<Transaction> {
     for (const batch of this.#options.loop.batches) this.#tally.add(batch)
     await Promise.all([...this.#tally.batches].map((batch) => batch.ended))
   }
-}
-
-/** How long the handler may take to close. */
-function closeMs({ abortMs, leaveMs }: Pick<Required<StopOptions>, 'abortMs' | 'leaveMs'>): number {
-  return Math.min(abortMs, leaveMs / 8)
 }
