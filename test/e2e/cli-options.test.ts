@@ -195,7 +195,7 @@ describe.skipIf(!canRun)('the command line', () => {
     expect((await taskstream('periodic', 'ls', '--name', 'kind')).out).not.toContain('all')
     expect((await taskstream('periodic', 'ls')).out).toMatch(/own +all +daily /)
     expect((await taskstream('periodic', 'add', 'x', 'daily', fixture.topic, '--start', 'soon')).err).toMatch(
-      /^error: --start must be an instant, such as .*: soon \(ARGUMENT_INVALID\)/,
+      /^error: --start must be an instant, such as .*: "soon" \(ARGUMENT_INVALID\)/,
     )
     expect((await taskstream('periodic', 'add', 'x', 'daily', fixture.topic, '--misfire', 'never')).code).toBe(2)
     expect(await json('periodic', 'rm', 'all', '--scope', 'own')).toEqual({ removed: ['all'], audit: expect.any(String) })
