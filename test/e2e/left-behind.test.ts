@@ -120,6 +120,40 @@ describe.skipIf(!canRun)('a task of which nothing can be written', () => {
     expect(handedBack.slice(before)).toEqual([])
   })
 
+  test('counts as finished if the answer to its completion was lost, although it is ready to be tried again', async () => {
+    let commits = 0
+    const repository = fixture.subject.tasks()
+    const { complete } = repository
+    const gone = (): TaskError => new TaskError('DATABASE_UNAVAILABLE', 'gone')
+    Object.assign(repository, {
+      complete: (...args: Parameters<typeof complete>) => {
+        if (commits++ > 0) throw gone()
+        return complete(...args)
+      },
+    })
+    const written = Promise.withResolvers<void>()
+    const node = fixture.nodeOf({
+      ...patient,
+      repository,
+      transactions: async (work) => {
+        const before = commits
+        const result = await fixture.commit(work)
+        if (before === 1 || commits !== 1) return result
+        written.resolve()
+        throw gone()
+      },
+    })
+    await fixture.push('a')
+    node.process(fixture.topic, { concurrency: 1, handler: eachTask(() => TaskDecision.retry({ afterMs: 0 })) })
+    await node.start()
+    await written.promise
+    const promote = (): Promise<unknown> =>
+      fixture.commit((transaction) => fixture.subject.tasks().promoteDue(transaction, fixture.topic))
+    await expect.poll(() => promote().then(states)).toEqual({ ready: 1 })
+    const { finished, returned, abandoned } = await node.stop({ graceMs: 0, abortMs: 0 })
+    expect([finished, returned, abandoned].map(names)).toEqual([['a'], [], []])
+  })
+
   test('is handed back by a stop that can, and reported so', async () => {
     await pushAround()
     await refuseBad(everything)

@@ -132,6 +132,13 @@ export interface Diagnosis {
     readonly trace?: string
     readonly ended: Date
   }
+  /** Who put the task off without using up a try, and why: of a task that waits for its time. An example is a worker of an earlier release. */
+  readonly putOff?: {
+    /** How many of its attempts used up no try. */
+    readonly times: number
+    readonly owner?: string
+    readonly explanation: string
+  }
   readonly remedies: readonly Remedy[]
 }
 

@@ -192,7 +192,7 @@ function toAttempt(
 
 /** Of tasks that this one may not see, only the fact that something is waited for is told. */
 function toWhy(asked: Asked, told: Diagnosis): WhyAnswer {
-  const { remedies: _, task, paused: _paused, limit: _limit, nodes: _nodes, last: _last, ...rest } = told
+  const { remedies: _, task, paused: _paused, limit: _limit, nodes: _nodes, last: _last, putOff: _putOff, ...rest } = told
   const { answer, more, remedies }: SaidWhy = sayWhy(told)
   const by = rest.by.map(({ error, ...each }) => ({ ...each, ...(error !== undefined && { error: maskMessage(error) }) }))
   return {

@@ -71,12 +71,17 @@ const short: Readonly<Partial<Record<DiagnosisCode, string>>> = {
 }
 
 export function sayWhy(diagnosis: Diagnosis): SaidWhy {
-  const { also, by: blockers, code, last, remedies } = diagnosis
+  const { also, by: blockers, code, last, putOff, remedies } = diagnosis
   const others = also.map((each) => short[each] ?? each)
   const more = [
     ...(others.length > 0 ? [`and then: ${others.join('; ')}`] : []),
     ...(blockers.length > 1 || (code === 'awaits' && blockers.length > 0)
       ? blockers.map((each) => `waits for ${nameOf(each)}: ${stateOf(each, diagnosis)}`)
+      : []),
+    ...(putOff
+      ? [
+          `put off ${putOff.times === 1 ? 'once' : `${putOff.times} times`}, last by ${putOff.owner ?? 'nobody'}: ${putOff.explanation}`,
+        ]
       : []),
     ...(last?.error !== undefined && code !== 'failed' && code !== 'succeeded'
       ? [

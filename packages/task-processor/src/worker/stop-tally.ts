@@ -88,8 +88,11 @@ export class StopTally<Transaction> {
   }
 
   #outcomeOf(task: HeldTask, { state, attempt, tries, owner, completed }: TaskInfo): keyof StopReport {
+    const isOurs = owner === this.#options.repository.owner
     // This owner may itself have polled the task again, after a hand-back without an answer.
-    if (completed && owner === this.#options.repository.owner) return 'finished'
+    if (isOurs && completed) return 'finished'
+    // Completed to be retried at once, and made ready since: a hand-back would have cleared the owner.
+    if (isOurs && state === 'ready' && attempt === task.attempt) return 'finished'
     // A later attempt means that an owner has polled the task since. Fewer tries mean that this attempt was refunded too.
     return state === 'ready' && (attempt === task.attempt || tries < task.tries) ? 'returned' : 'abandoned'
   }

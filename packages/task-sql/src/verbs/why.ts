@@ -9,6 +9,7 @@ import { holderOf } from './why-held.ts'
 import { whyReady, whyTopic } from './why-ready.ts'
 import type { Found } from './why-ready.ts'
 import { codeOfRow, lastAttempt, waitsFor } from './why-waits.ts'
+import type { LastAttempt } from './why-waits.ts'
 
 export function* why(context: Context, topic: string, reference: TaskReference): Verb<Diagnosis> {
   const place = yield* lookAt(context, topic)
@@ -27,6 +28,7 @@ export function* why(context: Context, topic: string, reference: TaskReference):
     since: sinceOf(task),
     by: [],
     ...(last && { last }),
+    ...putOff(task, last),
     ...facts,
     remedies: [],
   }
@@ -52,6 +54,12 @@ function* whyHeld(context: Context, place: Place, task: TaskInfo): Verb<readonly
   const { code, facts } = yield* holderOf(context, task, place.nowMs)
   if (code !== 'owner-dead') return [[code, facts]]
   return [[code, facts], ...(yield* whyTopic(context, place)).found]
+}
+
+/** What a snooze says of a task that waits for its time: one that leaves an attempt in the history is no snooze. */
+function putOff({ state, due, attempt, tries, output, owner }: TaskInfo, last: LastAttempt | undefined): Partial<Diagnosis> {
+  if (state !== 'suspended' || !due || output === undefined || attempt === tries || last?.attempt === attempt) return {}
+  return { putOff: { times: attempt - tries, explanation: output, ...(owner !== undefined && { owner }) } }
 }
 
 /** Since when the task is where it is. */
