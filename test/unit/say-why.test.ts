@@ -82,6 +82,16 @@ describe('the answer', () => {
     await expect([...lines, '', also, ''].join('\n')).toMatchFileSnapshot('say-why.txt')
   })
 
+  test('tells how often a task was put off, by whom and why', () => {
+    const explanation = 'this program is too old'
+    expect(sayWhy({ ...bare, code: 'delayed', putOff: { times: 1, owner: 'worker-1', explanation } }).more).toEqual([
+      `put off once, by worker-1: ${explanation}`,
+    ])
+    expect(sayWhy({ ...bare, code: 'overdue', putOff: { times: 3, explanation } }).more).toEqual([
+      `put off 3 times: ${explanation}`,
+    ])
+  })
+
   test('tells how long the tasks before it take, at the pace of now', () => {
     expect(sayWhy({ ...whole, code: 'behind' }).answer).toBe('12 ready tasks come first, about 2 min at the present pace')
     expect(sayWhy({ ...bare, code: 'behind', ahead: 10_000 }).answer).toBe('10,000 or more ready tasks come first')

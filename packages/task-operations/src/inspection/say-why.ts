@@ -78,11 +78,7 @@ export function sayWhy(diagnosis: Diagnosis): SaidWhy {
     ...(blockers.length > 1 || (code === 'awaits' && blockers.length > 0)
       ? blockers.map((each) => `waits for ${nameOf(each)}: ${stateOf(each, diagnosis)}`)
       : []),
-    ...(putOff
-      ? [
-          `put off ${putOff.times === 1 ? 'once' : `${putOff.times} times`}, last by ${putOff.owner ?? 'nobody'}: ${putOff.explanation}`,
-        ]
-      : []),
+    ...(putOff ? [saidPutOff(putOff)] : []),
     ...(last?.error !== undefined && code !== 'failed' && code !== 'succeeded'
       ? [
           `attempt ${last.attempt} failed ${duration(diagnosis.at.getTime() - last.ended.getTime())} ago: ${last.error}${last.release ? ` (release ${last.release})` : ''}`,
@@ -135,6 +131,11 @@ function ofMost({ task }: Diagnosis): string {
 function troubleOf({ nodes }: Diagnosis): string {
   const [first] = nodes?.troubles ?? []
   return first ? `${first.activity}: ${first.message}` : 'unknown'
+}
+
+function saidPutOff({ times, owner, explanation }: NonNullable<Diagnosis['putOff']>): string {
+  const [often, last] = times === 1 ? ['once', ''] : [`${times} times`, 'last ']
+  return `put off ${often}${owner === undefined ? '' : `, ${last}by ${owner}`}: ${explanation}`
 }
 
 function countOf({ ahead }: Diagnosis): string {
