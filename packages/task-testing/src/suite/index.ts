@@ -57,6 +57,7 @@ import { periodicStates } from './periodic-states.ts'
 import { periodicUnfinished } from './periodic-unfinished.ts'
 import { poll } from './poll.ts'
 import { push } from './push.ts'
+import { putOff } from './put-off.ts'
 import { reassign } from './reassign.ts'
 import { reschedule } from './reschedule.ts'
 import { resolved } from './resolved.ts'
@@ -135,6 +136,7 @@ const parts: Readonly<Record<string, Part>> = {
   'periodic-unfinished': periodicUnfinished,
   poll,
   push,
+  'put-off': putOff,
   reassign,
   reschedule,
   resolved,

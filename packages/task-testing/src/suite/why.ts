@@ -13,7 +13,7 @@ const seesRowLocks = ({ family, writers }: Engine): boolean => writers > 1 && fa
 export const why: Part = part('the question why a task is not running', (engine) => {
   const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
   const fixture = useFixture(engine, { clock: clock.now })
-  const { failure, filter, retry, snooze, success, suspension } = TaskDecision
+  const { failure, filter, retry, success, suspension } = TaskDecision
   const seesLocks = testWhere(seesRowLocks(engine))
   const reached = new Set<DiagnosisCode>()
   let node: Tasks
@@ -113,34 +113,6 @@ export const why: Part = part('the question why a task is not running', (engine)
     await report([{ topic, stuck: [{ sequence: sequence!, attempt: 1, forMs: 7_000 }] }])
     clock.advance(20_000)
     expect(await whyOf(sequence!)).toMatchObject({ code: 'owner-silent' })
-  })
-
-  test('says who put a task off, how often and why, until it is tried', async () => {
-    const [sequence] = await pushed('s')
-    const seconds = async (decision: TaskDecision): Promise<Diagnosis> => {
-      await complete(await poll(), decision)
-      const told = await whyOf(sequence!)
-      clock.advance(1_000)
-      await fixture.commit((transaction) => node.promoteDue(transaction, fixture.topic))
-      return told
-    }
-    const { owner } = node
-    await seconds(snooze({ afterMs: 1_000 }, 'too new'))
-    expect(await seconds(snooze({ afterMs: 1_000 }, 'still too new'))).toMatchObject({
-      code: 'delayed',
-      putOff: { times: 2, owner, explanation: 'still too new' },
-    })
-    // It waits for nobody now.
-    expect((await whyOf(sequence!)).putOff).toBeUndefined()
-    const tried = await seconds(retry({ afterMs: 1_000 }, 'no money'))
-    expect([tried.code, tried.putOff, tried.last?.error]).toEqual(['retrying', undefined, 'no money'])
-    expect(await seconds(snooze({ afterMs: 1_000 }, 'busy'))).toMatchObject({
-      code: 'retrying',
-      putOff: { times: 3, explanation: 'busy' },
-      last: { error: 'no money' },
-    })
-    // Without a word of explanation there is nothing to tell.
-    expect((await seconds(snooze({ afterMs: 1_000 }))).putOff).toBeUndefined()
   })
 
   test('says for what one that is set aside waits', async () => {
