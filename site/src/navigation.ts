@@ -78,7 +78,7 @@ const groups: readonly Group[] = [
   },
   {
     text: 'Databases and drivers',
-    pages: ['guides/engines', 'guides/drivers', 'guides/drivers/*', 'guides/own-adapter'],
+    pages: ['guides/engines', 'guides/drivers', 'guides/drivers/*', 'guides/moving', 'guides/own-adapter'],
   },
   {
     text: 'Coming from elsewhere',

@@ -132,6 +132,7 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/cli-foreign': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   // The jobs of these are on the same PostgreSQL; they move to files of SQLite too.
   'e2e/import-{pg-boss,graphile-worker}': all(oneOf('postgres-18'), ({ ownServer }) => !ownServer),
+  'e2e/import-taskstream': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'e2e/import-bullmq': all(oneOf('sqlite-file', 'postgres-18', 'mariadb'), ({ ownServer }) => !ownServer),
   'e2e/coming-from{,-tables}': all(oneOf('postgres-18'), ({ ownServer }) => !ownServer),
   // Others keep no low watermark.

@@ -37,12 +37,21 @@ interface Moved {
 }
 
 export function addImport(program: Command): void {
-  withConfirmation(withCommon(program.command('import').description("move what waits in another library's queue into a topic")))
+  withConfirmation(
+    withCommon(
+      program
+        .command('import')
+        .description("move what waits in another library's queue, or in another database of ours, into a topic"),
+    ),
+  )
     .addArgument(new Argument('<library>', 'where the jobs wait').choices(originNames))
-    .argument('<queue>', 'the name of the queue; of graphile-worker, the identifier of its task')
-    .option('--from <url>', 'where the queue is: postgres://… or redis://… (default: the database of the tasks)')
+    .argument('<queue>', 'the name of the queue; of graphile-worker, the identifier of its task; of taskstream, the topic')
+    .option(
+      '--from <url>',
+      'where the queue is: postgres://…, redis://…, or any database of ours (default: the database of the tasks)',
+    )
     .option('--from-file <path>', 'a file that has this address')
-    .option('--from-schema <name>', 'schema of the tables (default: pgboss or graphile_worker)')
+    .option('--from-schema <name>', 'schema of the tables (default: pgboss, graphile_worker, or that of the search path)')
     .option('--from-prefix <text>', 'prefix of the keys in Redis (default: bull)')
     .option('--topic <name>', 'the topic of the tasks (default: the name of the queue)')
     .option('--initialize', 'make the topic known if it is not')
@@ -62,7 +71,8 @@ give the same command again to go on.
 Examples:
   taskstream import pg-boss mail --dry-run
   taskstream import graphile-worker send_mail --topic mail --key queue-name --yes
-  taskstream import bullmq mail --from redis://localhost:6379 --initialize`,
+  taskstream import bullmq mail --from redis://localhost:6379 --initialize
+  taskstream import taskstream mail --from sqlite:shop.db --initialize`,
     )
     .action(runImport)
 }
@@ -76,7 +86,7 @@ async function runImport(library: OriginName, queue: string, options: ImportOpti
       ? transactions<PushedTask[]>((each) => tasks.push(each, topic, creations))
       : (tasks.push(transaction, topic, creations) as Promise<PushedTask[]>)
   const request = { queue, names, ...(key !== undefined && { key }) }
-  await using origin = await openOrigin(library, request, options, database, push)
+  await using origin = await openOrigin(library, request, options, { database, topic }, push)
   if (!initialize) await checkTopicKnown(database, topic)
   const survey = await origin.survey()
   const lost = [...survey.lost, ...(await lostOn(database, topic, survey))]
@@ -92,14 +102,14 @@ async function runImport(library: OriginName, queue: string, options: ImportOpti
     ]
     for (const line of preview.slice(1)) console.error(visible(line))
     await confirmWrite({ preview: preview[0]!, count }, database, options)
-    if (initialize) await transactions<boolean>((each) => tasks.initialize(each, topic))
+    if (initialize) await transactions<boolean>((each) => tasks.initialize(each, topic, origin.options))
     done = await moveAll(origin, count, options.portion)
   }
   const after = { there: (await origin.survey()).waiting, here: await waitingHere(database, topic) }
   const { moved, duplicates, isStopped } = done
   const lines = [
     `${dryRun ? `would be moved: ${count}` : `moved: ${moved}${duplicates > 0 ? `, of which ${duplicates} were here already` : ''}`}`,
-    `waiting in ${library}: ${before.there} before, ${after.there} after`,
+    `waiting in ${library === 'taskstream' ? origin.place : library}: ${before.there} before, ${after.there} after`,
     `waiting in the topic: ${before.here} before, ${after.here} after`,
     ...(dryRun || count === 0 ? [...linesOf('stay there', survey.left), ...linesOf('not kept', lost)] : []),
   ]

@@ -1,8 +1,8 @@
 /** Finds the queue that the options name. */
-import { connect } from '../core/database.ts'
-import type { NamedDatabase } from '../core/database.ts'
+import { connect, openDatabase } from '../core/database.ts'
 import { CommandError } from '../core/exit-codes.ts'
 import { noteSecretsOf } from '../core/secrets.ts'
+import { toLocation } from '../core/location.ts'
 import { addressIn, sourceOf } from '../core/source.ts'
 import type { SourceOptions } from '../core/source.ts'
 import { visible } from '../output/visible.ts'
@@ -11,6 +11,8 @@ import { graphileWorker } from './graphile-worker.ts'
 import type { Origin, OriginName, OriginRequest, Push } from './origin.ts'
 import { pgBoss } from './pg-boss.ts'
 import { openSqlOrigin } from './sql-origin.ts'
+import { openTopic } from './taskstream.ts'
+import type { Goal } from './taskstream.ts'
 import { checkKey } from './waiting-job.ts'
 
 export interface FromOptions extends SourceOptions {
@@ -29,11 +31,12 @@ export async function openOrigin(
   library: OriginName,
   request: OriginRequest,
   options: FromOptions,
-  target: NamedDatabase,
+  goal: Goal,
   push: Push,
 ): Promise<Origin> {
-  checkKey(library, request.key)
   const from = fromOf(options)
+  if (library === 'taskstream') return openOurs(request, from, options.fromSchema, goal, push)
+  checkKey(library, request.key)
   if (library === 'bullmq') return openBullMq(...redisAt(from), withSpace(request, options.fromPrefix), push)
   const origin = library === 'pg-boss' ? pgBoss : graphileWorker
   const { location } = sourceOf(options)
@@ -42,11 +45,33 @@ export async function openOrigin(
   if (url === undefined || !/^postgres(ql)?:/.test(url))
     throw new CommandError('usage', `Where is ${library}? Give --from postgres://…`)
   const isShared = url === own
-  const source = isShared ? target : await connect({ url })
+  const source = isShared ? goal.database : await connect({ url })
   const close = async (): Promise<void> => (isShared ? undefined : source[Symbol.asyncDispose]())
   try {
     const opened = await openSqlOrigin(origin, { source, isShared }, withSpace(request, options.fromSchema), push)
     return { ...opened, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function openOurs(
+  { queue, key, names }: OriginRequest,
+  url: string | undefined,
+  schema: string | undefined,
+  goal: Goal,
+  push: Push,
+): Promise<Origin> {
+  if (key !== undefined || names)
+    throw new CommandError('usage', 'tasks keep their identifiers and their names: leave out --key and --names')
+  if (url === undefined)
+    throw new CommandError('usage', 'Which database do the tasks come from? Give --from, such as sqlite:<file>')
+  toLocation(url, '--from')
+  const source = await openDatabase({ url, ...(schema !== undefined && { schema }) })
+  const close = (): PromiseLike<void> => source[Symbol.asyncDispose]()
+  try {
+    return { ...(await openTopic(queue, source, goal, push)), [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
     throw error

@@ -1,8 +1,10 @@
-/** What the queues of other libraries have in common: jobs that wait there become tasks here. */
-import type { PushedTask, TaskCreation } from '@taskstream/task-api'
+/** What other places of jobs have in common: jobs that wait there become tasks here. */
+import type { PushedTask, TaskCreation, TopicOptions } from '@taskstream/task-api'
 
-export const originNames = ['pg-boss', 'graphile-worker', 'bullmq'] as const
+export const originNames = ['pg-boss', 'graphile-worker', 'bullmq', 'taskstream'] as const
 export type OriginName = (typeof originNames)[number]
+/** The queues of others. */
+export type LibraryName = Exclude<OriginName, 'taskstream'>
 
 export interface OriginRequest {
   /** A queue of pg-boss or BullMQ, or a task identifier of graphile-worker. */
@@ -41,6 +43,8 @@ export type Push = (creations: readonly TaskCreation[], transaction?: unknown) =
 export interface Origin extends AsyncDisposable {
   /** What messages call it. */
   readonly place: string
+  /** How its tasks are polled, which a topic that is made for them takes over. */
+  readonly options?: TopicOptions
   survey(): Promise<Survey>
   /**
    * Moves the jobs that come next, at most so many. If the process dies at any moment, each job is there, or here, or both; a job that is on both sides

@@ -5,13 +5,13 @@ import { raw, sql } from '@taskstream/task-sql'
 import type { Row, Statement, Verb } from '@taskstream/task-sql'
 import type { NamedDatabase } from '../core/database.ts'
 import { CommandError } from '../core/exit-codes.ts'
-import type { Origin, OriginName, OriginRequest, Push, Survey } from './origin.ts'
+import type { Origin, LibraryName, OriginRequest, Push, Survey } from './origin.ts'
 import { keyFields, toCreation } from './waiting-job.ts'
 import type { WaitingJob } from './waiting-job.ts'
 
 /** What one library does differently. */
 export interface SqlOrigin {
-  readonly name: OriginName
+  readonly name: LibraryName
   readonly schema: string
   /** A table, and the columns of it that are used. */
   readonly columns: readonly [table: string, ...columns: string[]]

@@ -2,7 +2,7 @@
 import { invalid, taskLimits } from '@taskstream/task-api'
 import type { TaskCreation } from '@taskstream/task-api'
 import { CommandError } from '../core/exit-codes.ts'
-import type { OriginName, OriginRequest } from './origin.ts'
+import type { LibraryName, OriginRequest } from './origin.ts'
 
 /** A job in the terms of tasks. */
 export interface WaitingJob {
@@ -23,7 +23,7 @@ export interface WaitingJob {
 }
 
 /** Which fields of a job can become the identifier, beside those of its payload. The first is the default. */
-export const keyFields: Readonly<Record<OriginName, readonly [string, ...string[]]>> = {
+export const keyFields: Readonly<Record<LibraryName, readonly [string, ...string[]]>> = {
   'pg-boss': ['singleton-key', 'group'],
   'graphile-worker': ['job-key', 'queue-name'],
   bullmq: ['deduplication'],
@@ -32,7 +32,7 @@ export const keyFields: Readonly<Record<OriginName, readonly [string, ...string[
 const inPayload = 'input.'
 
 /** @throws CommandError usage, unless jobs of the origin have this field */
-export function checkKey(origin: OriginName, key: string | undefined): void {
+export function checkKey(origin: LibraryName, key: string | undefined): void {
   const fields = keyFields[origin]
   if (key === undefined || fields.includes(key) || (key.startsWith(inPayload) && key.length > inPayload.length)) return
   throw new CommandError('usage', `--key ${key}: for ${origin} it is ${fields.join(', ')}, or ${inPayload}<field> of the payload`)

@@ -1,0 +1,200 @@
+/** What waits in another database of ours goes on here: nothing is lost, nothing is there twice, and the order stays. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { TaskDecision } from '@taskstream/task-api'
+import type { HeldTask, TaskCreation, TaskInfo, TopicOptions } from '@taskstream/task-api'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { canRun, openSubject } from '../subject.ts'
+import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
+import { follow, run, urlOf } from './command-line.ts'
+import { countsOf, TargetDatabase } from './import-fixture.ts'
+import type { Imported } from './import-fixture.ts'
+
+const later = new Date('2100-01-01T00:00:00.000Z')
+
+describe.skipIf(!canRun)('from another database of ours', () => {
+  let source: Subject
+  let target: TargetDatabase
+  let tasks: Tasks
+  let folder = ''
+  beforeAll(async () => {
+    source = await openSubject()
+    target = await TargetDatabase.create(source)
+    tasks = source.tasks()
+    await source.transactions((transaction) => tasks.register(transaction) as Promise<unknown>)
+    folder = mkdtempSync(join(tmpdir(), 'taskstream-import-'))
+  })
+  afterAll(async () => {
+    await target[Symbol.asyncDispose]()
+    await source[Symbol.asyncDispose]()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const commit = <Result>(work: (transaction: AnyTransaction) => unknown): Promise<Result> =>
+    source.transactions((transaction) => work(transaction) as Promise<Result>)
+  const fill = (topic: string, creations: readonly TaskCreation[], options?: TopicOptions): Promise<unknown> =>
+    commit(async (transaction) => {
+      await tasks.initialize(transaction, topic, options)
+      await tasks.push(transaction, topic, creations)
+    })
+  const decide = (topic: string, decision: TaskDecision, size = 1): Promise<unknown> =>
+    commit(async (transaction) => {
+      const held: readonly HeldTask[] = await tasks.poll(transaction, topic, { size })
+      await tasks.complete(transaction, topic, new Map(held.map((task) => [task, decision])))
+    })
+  const waiting = async (topic: string): Promise<number> =>
+    (
+      await commit<readonly TaskInfo[]>((transaction) =>
+        tasks.page(transaction, topic, { states: ['ready', 'delayed'], size: 10_000 }),
+      )
+    ).length
+  const from = (...args: readonly string[]): string[] => ['taskstream', ...args, '--from', urlOf(source)]
+  const plain = (count: number): TaskCreation[] => Array.from({ length: count }, (_, n) => ({ identifier: `${n}` }))
+
+  test('a task keeps all that a worker goes by, and what stays is named', async () => {
+    const options = { order: 'priority', condition: 'singular-by-identifier' } as const
+    await fill('kept', [{ identifier: 'done' }, { identifier: 'broken' }, { identifier: 'again', maxTries: 5 }], options)
+    await decide('kept', TaskDecision.success())
+    await decide('kept', TaskDecision.failure('no'))
+    await decide('kept', TaskDecision.retry({ afterMs: 3_600_000 }, 'not yet'))
+    await fill('kept', [
+      { identifier: 'held', priority: 9 },
+      { identifier: 'ann', priority: -2, input: '{"n":1}', reference: 'r', headers: { version: 2, tags: { a: 1 } } },
+      { identifier: 'ann', externalId: 'own', due: later },
+      { identifier: 'bob', deadline: later, maxTries: 3 },
+      { identifier: 'signed', maxTries: 3, externalId: 's', headers: { sig: { key: 'k' } } },
+      { identifier: 'first' },
+    ])
+    await commit((transaction) => tasks.poll(transaction, 'kept', { size: 1 }))
+    const preview = await target.import(...from('kept', '--initialize', '--dry-run'))
+    expect(preview).toMatchObject({ moved: 0, before: { there: 6, here: 0 }, after: { there: 6, here: 0 } })
+    const done = await target.import(...from('kept', '--initialize'))
+    expect(done).toMatchObject({ moved: 6, duplicates: 0, before: { there: 6, here: 0 }, after: { there: 0, here: 6 } })
+    expect(countsOf(done.left)).toEqual({ active: 1, 'failed, expired or suspended': 1 })
+    const moved = await target.tasks('kept')
+    expect(moved.map(({ identifier, priority, maxTries }) => [identifier, priority, maxTries])).toEqual([
+      ['again', 0, 4],
+      ['ann', -2, undefined],
+      ['ann', 0, undefined],
+      ['bob', 0, 3],
+      ['signed', 0, 3],
+      ['first', 0, undefined],
+    ])
+    expect(moved[0]).toMatchObject({ externalId: expect.stringMatching(/^@moved:\d+:\d+$/), due: expect.any(String) })
+    expect(moved[1]).toMatchObject({ input: '{"n":1}', reference: 'r', headers: { version: 2, tags: { a: 1 } } })
+    expect(moved[2]).toMatchObject({ externalId: 'own', due: later.toISOString() })
+    expect(moved[3]).toMatchObject({ deadline: later.toISOString() })
+    const { out } = await target.taskstream('topic', 'options', 'kept', '-o', 'json')
+    expect(JSON.parse(out)).toMatchObject(options)
+    // There it is known that nobody wants them any more.
+    const ended = await commit<readonly TaskInfo[]>((transaction) => tasks.page(transaction, 'kept', { reason: 'cancelled' }))
+    expect(ended).toHaveLength(6)
+    // As if the source had lost the end of its transaction.
+    await commit((transaction) => tasks.redrive(transaction, 'kept', { states: ['filtered'] }))
+    expect(await target.import(...from('kept'))).toMatchObject({ moved: 6, duplicates: 6, after: { there: 0, here: 6 } })
+  })
+
+  test('a task that others need stays with them', async () => {
+    await fill('needed', plain(2))
+    await commit(async (transaction) => {
+      const [page, other]: readonly TaskInfo[] = await tasks.page(transaction, 'needed')
+      const [report] = await tasks.push(transaction, 'needed', [{ identifier: 'report', suspended: true }])
+      await tasks.depend(transaction, report!, [{ need: 'page', on: page! }])
+      expect(other).toBeDefined()
+    })
+    const done = await target.import(...from('needed', '--initialize'))
+    expect([done.moved, countsOf(done.left)]).toEqual([1, { 'needed by others': 1, blocked: 1 }])
+    expect((await target.tasks('needed')).map(({ identifier }) => identifier)).toEqual(['1'])
+    expect(await waiting('needed')).toBe(1)
+  })
+
+  test('a topic that is polled in another way is refused, and so is the database itself', async () => {
+    await fill('alike', plain(3))
+    await target.taskstream('topic', 'create', 'alike', '--order', 'lifo')
+    const other = await target.taskstream('import', ...from('alike'), '--yes')
+    expect([other.code, other.err]).toEqual([5, expect.stringMatching(/"alike".* has order fifo and .* has order lifo/)])
+    const url = urlOf(source)
+    const same = await run(['import', ...from('alike'), '--yes', '--url', url])
+    expect([same.code, same.err]).toEqual([
+      5,
+      expect.stringMatching(/is the database of the tasks itself, or a copy of it: both have alike @/),
+    ])
+    expect(await waiting('alike')).toBe(3)
+    const unknown = await target.taskstream('import', ...from('allike'), '--yes')
+    expect([unknown.code, unknown.err]).toEqual([3, expect.stringMatching(/allike.*alike/)])
+    expect((await target.taskstream('import', ...from('alike'), '--key', 'input.n')).code).toBe(2)
+    expect((await target.taskstream('import', 'taskstream', 'alike')).err).toMatch(/Give --from/)
+    expect((await target.taskstream('import', 'taskstream', 'alike', '--from', 'shop.db')).err).toMatch(
+      /^error: --from names no engine/,
+    )
+  })
+
+  test('killed at any moment and given again, each task is done once, there or here, while a worker goes on there', async () => {
+    await fill('many', plain(1_500))
+    const done: string[] = []
+    const over = new AbortController()
+    const worker = (async () => {
+      while (!over.signal.aborted) {
+        const identifiers = await commit<string[]>(async (transaction) => {
+          const held: readonly HeldTask[] = await tasks.poll(transaction, 'many', { size: 2 })
+          await tasks.complete(transaction, 'many', new Map(held.map((task) => [task, TaskDecision.success()])))
+          return held.map(({ identifier }) => identifier)
+        })
+        done.push(...identifiers)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    })()
+    const args = ['import', ...from('many', '--initialize', '--portion', '5', '--yes'), '--url', target.url]
+    for (let kills = 0; kills < 3; kills++) {
+      const before = await waiting('many')
+      const command = follow(args)
+      await expect.poll(() => waiting('many'), { interval: 1, timeout: 30_000 }).toBeLessThan(before)
+      // The portions are small, so that it is at work on others.
+      await command[Symbol.asyncDispose]()
+    }
+    // A server notices some time later that a process was killed, and keeps what it had locked until then.
+    await expect
+      .poll(
+        async () => {
+          const { code, err } = await run(args)
+          expect([code, code === 0 ? '' : err]).toEqual([0, ''])
+          return await waiting('many')
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(0)
+    over.abort()
+    await worker
+    const moved = (await target.tasks('many')).map(({ identifier }) => identifier)
+    expect(moved).toEqual(moved.toSorted((one, two) => Number(one) - Number(two)))
+    expect(new Set([...done, ...moved]).size).toBe(1_500)
+    expect(done.length + moved.length).toBe(1_500)
+    const again = await run([...args, '-o', 'json'])
+    expect(JSON.parse(again.out)).toMatchObject({ moved: 0 })
+  })
+
+  test('a file of SQLite moves here, and a job without an id is still one', async () => {
+    const url = `sqlite:${join(folder, 'shop.db')}`
+    await run(['migrate', 'up', '--url', url])
+    const stdin = plain(250)
+      .map((creation) => JSON.stringify({ ...creation, headers: { job: 'mail' } }))
+      .join('\n')
+    await run(['push', 'mail', '--stdin', '--initialize', '--url', url], { stdin })
+    const { code, out } = await target.taskstream(
+      'import',
+      'taskstream',
+      'mail',
+      '--from',
+      url,
+      '--initialize',
+      '--yes',
+      '-o',
+      'json',
+    )
+    expect([code, JSON.parse(out) as Imported]).toMatchObject([0, { moved: 250, after: { there: 0, here: 250 } }])
+    const moved = await target.tasks('mail')
+    expect(moved.map(({ identifier }) => identifier)).toEqual(plain(250).map(({ identifier }) => identifier))
+    expect(moved.every(({ externalId }) => externalId.startsWith('@'))).toBe(true)
+  })
+})
