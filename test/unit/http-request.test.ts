@@ -73,6 +73,14 @@ describe('an answer', () => {
     expect(await outcomeOf(httpRequest({ url }), jobOf())).toEqual(failed(status))
   })
 
+  test('of a long address that cannot be asked quotes only its beginning', () => {
+    const long = 'x'.repeat(9_000)
+    for (const address of [`${long}:a`, `http://u:p@${long}`])
+      expect(() => httpRequest({ url: address })).toThrow(
+        expect.objectContaining({ message: expect.stringMatching(/^.{1,300}$/) }),
+      )
+  })
+
   test('without success is told in plain words, without the query, and without what the service has said', async () => {
     answering(503, 'secret')
     const error = (await outcomeOf(httpRequest({ url: `${url}?token=secret#secret` }), jobOf())) as TaskError

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { checkInteger, invalid, optionNames, TaskError } from '@taskstream/task-api'
+import { checkInteger, cutText, invalid, optionNames, TaskError } from '@taskstream/task-api'
 import type { TaskDecision } from '@taskstream/task-api'
 import { askedPauseMs } from '../definitions/asked-pause.ts'
 import { answered, terminated, textOfJob, titleOf } from './external-job.ts'
@@ -226,9 +226,9 @@ function checkUrl(given: string | URL): URL {
   const url = typeof given === 'string' || given instanceof URL ? URL.parse(String(given)) : null
   if (url === null) throw secretInvalid('url', 'must be a whole address, such as http://mailer.internal/tasks')
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw secretInvalid('url', `must begin with http: or https:, not ${url.protocol}`)
+    throw secretInvalid('url', `must begin with http: or https:, not ${cutText(url.protocol, 50)}`)
   if (url.username !== '' || url.password !== '')
-    throw secretInvalid('url', `must not have a user or a password, as that of ${url.host} has: give them as a header`)
+    throw secretInvalid('url', `must not have a user or a password, as that of ${cutText(url.host, 100)} has: give them as a header`)
   return url
 }
 
