@@ -59,19 +59,17 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     await decide('kept', TaskDecision.failure('no'))
     await decide('kept', TaskDecision.retry({ afterMs: 3_600_000 }, 'not yet'))
     await fill('kept', [
-      { identifier: 'held', priority: 9 },
       { identifier: 'ann', priority: -2, input: '{"n":1}', reference: 'r', headers: { version: 2, tags: { a: 1 } } },
       { identifier: 'ann', externalId: 'own', due: later },
       { identifier: 'bob', deadline: later, maxTries: 3 },
       { identifier: 'signed', maxTries: 3, externalId: 's', headers: { sig: { key: 'k' } } },
       { identifier: 'first' },
     ])
-    await commit((transaction) => tasks.poll(transaction, 'kept', { size: 1 }))
     const preview = await target.import(...from('kept', '--initialize', '--dry-run'))
     expect(preview).toMatchObject({ moved: 0, before: { there: 6, here: 0 }, after: { there: 6, here: 0 } })
     const done = await target.import(...from('kept', '--initialize'))
     expect(done).toMatchObject({ moved: 6, duplicates: 0, before: { there: 6, here: 0 }, after: { there: 0, here: 6 } })
-    expect(countsOf(done.left)).toEqual({ active: 1, 'failed, expired or suspended': 1 })
+    expect(countsOf(done.left)).toEqual({ 'failed, expired or suspended': 1 })
     const moved = await target.tasks('kept')
     expect(moved.map(({ identifier, priority, maxTries }) => [identifier, priority, maxTries])).toEqual([
       ['again', 0, 4],
@@ -87,12 +85,6 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     expect(moved[3]).toMatchObject({ deadline: later.toISOString() })
     const { out } = await target.taskstream('topic', 'options', 'kept', '-o', 'json')
     expect(JSON.parse(out)).toMatchObject(options)
-    // There it is known that nobody wants them any more.
-    const ended = await commit<readonly TaskInfo[]>((transaction) => tasks.page(transaction, 'kept', { reason: 'cancelled' }))
-    expect(ended).toHaveLength(6)
-    // As if the source had lost the end of its transaction.
-    await commit((transaction) => tasks.redrive(transaction, 'kept', { states: ['filtered'] }))
-    expect(await target.import(...from('kept'))).toMatchObject({ moved: 6, duplicates: 6, after: { there: 0, here: 6 } })
   })
 
   test('a task that others need stays with them', async () => {
@@ -130,21 +122,44 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     )
   })
 
-  test('killed at any moment and given again, each task is done once, there or here, while a worker goes on there', async () => {
+  test('nothing moves while a worker there may be at it, nor past a task for which its identifier waits', async () => {
+    await fill('busy', [...plain(3), { identifier: '0' }], { condition: 'singular-by-identifier-suspend-on-failure' })
+    const other = source.tasks()
+    const report = (stopped: boolean): Promise<unknown> =>
+      commit((transaction) =>
+        other.report(transaction, { kind: 'node', host: 'h', pid: 7, leaseMs: 30_000, topics: [{ topic: 'busy' }], stopped }),
+      )
+    await commit((transaction) => other.register(transaction))
+    await report(false)
+    const refused = async (reason: RegExp): Promise<void> => {
+      const { code, err } = await target.taskstream('import', ...from('busy', '--initialize'), '--yes')
+      expect([code, err]).toEqual([5, expect.stringMatching(reason)])
+      expect(await waiting('busy')).toBeGreaterThan(1)
+    }
+    await refused(new RegExp(`${other.owner} may still be at work on "busy" in .*stop what works there first`))
+    await report(true)
+    const held = await commit<readonly HeldTask[]>((transaction) => other.poll(transaction, 'busy', { size: 1 }))
+    await commit((transaction) => other.unregister(transaction)).catch(() => {})
+    await refused(/1 active task keeps others of the same identifier waiting/)
+    await commit((transaction) => other.complete(transaction, 'busy', new Map([[held[0]!, TaskDecision.failure('no')]])))
+    await refused(/1 failed task keeps others/)
+    await commit((transaction) => tasks.redrive(transaction, 'busy'))
+    expect((await target.import(...from('busy', '--initialize'))).moved).toBe(4)
+  })
+
+  test('there, back and forth again, each task is there once', async () => {
+    await fill('to and fro', [{ identifier: 'a', externalId: 'own' }, { identifier: 'b' }])
+    const back = ['import', 'taskstream', 'to and fro', '--from', target.url, '--url', urlOf(source), '--yes', '-o', 'json']
+    for (let turn = 0; turn < 2; turn++) {
+      expect(await target.import(...from('to and fro', '--initialize'))).toMatchObject({ moved: 2, duplicates: 0 })
+      expect(await waiting('to and fro')).toBe(0)
+      const { out } = await run(back)
+      expect(JSON.parse(out)).toMatchObject({ moved: 2, duplicates: 0, after: { there: 0, here: 2 } })
+    }
+  })
+
+  test('killed at any moment and given again, each task is here once, in its order', async () => {
     await fill('many', plain(1_500))
-    const done: string[] = []
-    const over = new AbortController()
-    const worker = (async () => {
-      while (!over.signal.aborted) {
-        const identifiers = await commit<string[]>(async (transaction) => {
-          const held: readonly HeldTask[] = await tasks.poll(transaction, 'many', { size: 2 })
-          await tasks.complete(transaction, 'many', new Map(held.map((task) => [task, TaskDecision.success()])))
-          return held.map(({ identifier }) => identifier)
-        })
-        done.push(...identifiers)
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      }
-    })()
     const args = ['import', ...from('many', '--initialize', '--portion', '5', '--yes'), '--url', target.url]
     for (let kills = 0; kills < 3; kills++) {
       const before = await waiting('many')
@@ -164,14 +179,21 @@ describe.skipIf(!canRun)('from another database of ours', () => {
         { timeout: 30_000 },
       )
       .toBe(0)
-    over.abort()
-    await worker
     const moved = (await target.tasks('many')).map(({ identifier }) => identifier)
-    expect(moved).toEqual(moved.toSorted((one, two) => Number(one) - Number(two)))
-    expect(new Set([...done, ...moved]).size).toBe(1_500)
-    expect(done.length + moved.length).toBe(1_500)
+    expect(moved).toEqual(plain(1_500).map(({ identifier }) => identifier))
     const again = await run([...args, '-o', 'json'])
     expect(JSON.parse(again.out)).toMatchObject({ moved: 0 })
+  })
+
+  test('what a run before had moved when it lost the end of its transaction is recognized', async () => {
+    await fill('twice', plain(3))
+    const inside = await commit<readonly TaskInfo[]>((transaction) => tasks.page(transaction, 'twice'))
+    // What the lost run has left here: the same tasks, pushed and committed.
+    const names = inside.map(({ sequence, created }) => `@moved:${sequence}:${created.getTime()}`)
+    await target.taskstream('topic', 'create', 'twice')
+    const stdin = names.map((externalId, n) => JSON.stringify({ identifier: `${n}`, externalId })).join('\n')
+    await run(['push', 'twice', '--stdin', '--url', target.url], { stdin })
+    expect(await target.import(...from('twice'))).toMatchObject({ moved: 3, duplicates: 3, after: { there: 0, here: 3 } })
   })
 
   test('a file of SQLite moves here, and a job without an id is still one', async () => {

@@ -93,6 +93,7 @@ async function runImport(library: OriginName, queue: string, options: ImportOpti
   const before = { there: survey.waiting, here: await waitingHere(database, topic) }
   const count = Math.min(survey.waiting, limit ?? Infinity)
   let done: Moved = { moved: 0, duplicates: 0, isStopped: false }
+  if (count > 0) await origin.check?.()
   if (!dryRun && count > 0) {
     const what = `${counted(count)} ${count === 1 ? 'job' : 'jobs'} of ${queue} in ${origin.place}`
     const preview = [

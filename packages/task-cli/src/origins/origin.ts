@@ -46,6 +46,8 @@ export interface Origin extends AsyncDisposable {
   /** How its tasks are polled, which a topic that is made for them takes over. */
   readonly options?: TopicOptions
   survey(): Promise<Survey>
+  /** Called before anything is moved. @throws CommandError refused, if that would break a promise */
+  check?(): Promise<void>
   /**
    * Moves the jobs that come next, at most so many. If the process dies at any moment, each job is there, or here, or both; a job that is on both sides
    * is recognized by its external id when it is moved again.

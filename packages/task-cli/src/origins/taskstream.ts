@@ -1,6 +1,17 @@
 /** Topics of another database of ours, such as the file of SQLite that has become too small: what waits there waits here, in the same order. */
 import { isTaskError } from '@taskstream/task-api'
-import type { FilterState, LockedTasks, PushedTask, TaskCount, TaskCreation, TaskInfo, TopicOptions } from '@taskstream/task-api'
+import type {
+  CountOptions,
+  FilterState,
+  LockedTasks,
+  NodeInfo,
+  PollCondition,
+  PushedTask,
+  TaskCount,
+  TaskCreation,
+  TaskInfo,
+  TopicOptions,
+} from '@taskstream/task-api'
 import type { NamedDatabase } from '../core/database.ts'
 import { CommandError } from '../core/exit-codes.ts'
 import { checkTopicKnown } from '../core/known.ts'
@@ -33,7 +44,8 @@ export async function openTopic(
   const { order, condition, keyed } = await optionsOf(source, queue)
   await checkAlike({ order, condition, keyed }, queue, source, goal)
   const { tasks } = source
-  // What was moved has ended, and is not read again. What others had locked is looked for in the end.
+  const isOrdered = condition !== 'none'
+  // What was moved is not looked for again. What others had locked is looked for in the end.
   let from = 0
 
   const lock = async (transaction: unknown, limit: number): Promise<LockedTasks['tasks']> => {
@@ -43,7 +55,7 @@ export async function openTopic(
         from,
         limit,
         unneeded: true,
-        skipLocked: true,
+        skipLocked: !isOrdered,
       })
       if (last === undefined && (isAgain || from === 0)) return []
       isAgain ||= last === undefined
@@ -52,12 +64,16 @@ export async function openTopic(
     }
   }
   const moved = async (transaction: unknown, size: number): Promise<readonly PushedTask[]> => {
+    await checkNobody(transaction, queue, source)
     const locked = (await lock(transaction, size)).map(({ sequence }) => sequence)
     if (locked.length === 0) return []
     const infos = await read(transaction, locked)
     await checkApart(infos[0]!, source, goal)
     const pushed = await push(infos.map(toCreation))
-    await tasks.cancel(transaction, queue, locked)
+    // They are gone: one that was only cancelled could be revived, or keep its external id from being pushed there again.
+    const gone = (await tasks.purge(transaction, queue, { sequences: locked, states: waiting, limit: locked.length })) as number
+    if (gone < locked.length)
+      throw new Error(`${locked.length - gone} tasks of "${queue}" could not be taken away in ${source.place}`)
     return pushed
   }
   const read = async (transaction: unknown, locked: readonly number[]): Promise<readonly TaskInfo[]> => {
@@ -74,6 +90,10 @@ export async function openTopic(
   return {
     place: source.place,
     options: { order, condition, keyed },
+    check: async () => {
+      await source.reading((transaction) => checkNobody(transaction, queue, source))
+      if (isOrdered) await checkAllMove(queue, condition, source)
+    },
     survey: () => surveyOf(source, queue, order === 'priority' || order === 'shared', keyed),
     move: (size) => {
       const before = from
@@ -113,14 +133,8 @@ function triesOf({ maxTries, tries, headers }: TaskInfo): number | undefined {
 }
 
 async function surveyOf(source: NamedDatabase, topic: string, isPrioritized: boolean, isKeyed: boolean): Promise<Survey> {
-  const { tasks, reading } = source
-  const [all, unneeded] = await reading(async (transaction) => {
-    const count = async (options: object): Promise<ReadonlyMap<FilterState, TaskCount>> =>
-      ((await tasks.count(transaction, { topic, ...options })) as ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>).get(
-        topic,
-      ) ?? new Map()
-    return [await count({}), await count({ states: waiting, unneeded: true })] as const
-  })
+  const all = await countsOf(source, topic)
+  const unneeded = await countsOf(source, topic, { states: waiting, unneeded: true })
   const sum = (counts: ReadonlyMap<FilterState, TaskCount>, ...states: readonly FilterState[]): number =>
     states.reduce((total, state) => total + (counts.get(state)?.count ?? 0), 0)
   const movable = sum(unneeded, ...waiting)
@@ -146,8 +160,55 @@ async function surveyOf(source: NamedDatabase, topic: string, isPrioritized: boo
   }
 }
 
+/**
+ * If this process dies between its two commits, a task is on both sides until the next run. A worker there would do it too, and in a topic with a
+ * condition it may have the task before it.
+ *
+ * @throws CommandError refused
+ */
+async function checkNobody(transaction: unknown, topic: string, { tasks, place }: NamedDatabase): Promise<void> {
+  const nodes: readonly NodeInfo[] = await tasks.nodes(transaction, { topic })
+  const alive = nodes.filter(({ life }) => life === 'living' || life === 'silent').map(({ owner }) => owner)
+  if (alive.length === 0) return
+  throw new CommandError(
+    'refused',
+    `${alive.slice(0, 3).join(', ')} may still be at work on "${topic}" in ${place}: stop what works there first. A process that was killed counts as dead once its lease has run out`,
+  )
+}
+
+/**
+ * What stays there would keep later tasks of its identifier waiting there, and does not keep them waiting here.
+ *
+ * @throws CommandError refused
+ */
+async function checkAllMove(topic: string, condition: PollCondition, source: NamedDatabase): Promise<void> {
+  const states = (['active', 'blocked', 'expired', 'failed', 'suspended'] as const).filter(
+    (state) =>
+      (state !== 'failed' || condition !== 'singular-by-identifier') &&
+      (state !== 'suspended' || condition === 'singular-by-identifier-suspend-until-success'),
+  )
+  const counts = await countsOf(source, topic, { states })
+  const [state] = states.filter((each) => (counts.get(each)?.count ?? 0) > 0)
+  if (state === undefined) return
+  throw new CommandError(
+    'refused',
+    `in "${topic}" of ${source.place}, ${counts.get(state)!.count} ${state} ${counts.get(state)!.count === 1 ? 'task keeps' : 'tasks keep'} others of the same identifier waiting: let workers there do what can be done, or redrive, cancel or purge what is ${state}`,
+  )
+}
+
 async function optionsOf(database: NamedDatabase, topic: string): Promise<Required<TopicOptions>> {
   return (await readTopics(database, 1)).find((each) => each.topic === topic)!
+}
+
+async function countsOf(
+  { tasks, reading }: NamedDatabase,
+  topic: string,
+  options: CountOptions = {},
+): Promise<ReadonlyMap<FilterState, TaskCount>> {
+  const counts = await reading<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
+    tasks.count(transaction, { topic, ...options }),
+  )
+  return counts.get(topic) ?? new Map()
 }
 
 /** @throws CommandError refused */
