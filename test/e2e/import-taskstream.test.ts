@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, TaskCreation, TaskInfo, TopicOptions } from '@taskstream/task-api'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -65,8 +66,13 @@ describe.skipIf(!canRun)('from another database of ours', () => {
       { identifier: 'signed', maxTries: 3, externalId: 's', headers: { sig: { key: 'k' } } },
       { identifier: 'first' },
     ])
+    await commit(async (transaction) => {
+      await tasks.deactivate(transaction, 'kept')
+      await tasks.limit(transaction, 'kept', { total: 3 })
+    })
     const preview = await target.import(...from('kept', '--initialize', '--dry-run'))
     expect(preview).toMatchObject({ moved: 0, before: { there: 6, here: 0 }, after: { there: 6, here: 0 } })
+    expect(countsOf(preview.lost)).toEqual({ pause: 1, limits: 1 })
     const done = await target.import(...from('kept', '--initialize'))
     expect(done).toMatchObject({ moved: 6, duplicates: 0, before: { there: 6, here: 0 }, after: { there: 0, here: 6 } })
     expect(countsOf(done.left)).toEqual({ 'failed, expired or suspended': 1 })
@@ -85,6 +91,15 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     expect(moved[3]).toMatchObject({ deadline: later.toISOString() })
     const { out } = await target.taskstream('topic', 'options', 'kept', '-o', 'json')
     expect(JSON.parse(out)).toMatchObject(options)
+    for (const [url, action] of [
+      [target.url, 'import'],
+      [urlOf(source), 'export'],
+    ] as const) {
+      const { out: audit } = await run(['audit', '-o', 'json', '--url', url])
+      const [{ id, ...told }] = JSON.parse(audit) as [{ id: string }]
+      expect(told).toMatchObject({ action, topic: 'kept', count: 6 })
+      expect((await run(['undo', id, '--url', url])).err).toMatch(/import them/)
+    }
   })
 
   test('a task that others need stays with them', async () => {
@@ -95,6 +110,9 @@ describe.skipIf(!canRun)('from another database of ours', () => {
       await tasks.depend(transaction, report!, [{ need: 'page', on: page! }])
       expect(other).toBeDefined()
     })
+    await fill('nobody', [])
+    expect((await target.import(...from('nobody', '--initialize'))).moved).toBe(0)
+    expect((await target.taskstream('topics', '-o', 'name')).out).toContain('nobody')
     const done = await target.import(...from('needed', '--initialize'))
     expect([done.moved, countsOf(done.left)]).toEqual([1, { 'needed by others': 1, blocked: 1 }])
     expect((await target.tasks('needed')).map(({ identifier }) => identifier)).toEqual(['1'])
@@ -107,14 +125,25 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     const other = await target.taskstream('import', ...from('alike'), '--yes')
     expect([other.code, other.err]).toEqual([5, expect.stringMatching(/"alike".* has order fifo and .* has order lifo/)])
     const url = urlOf(source)
-    const same = await run(['import', ...from('alike'), '--yes', '--url', url])
-    expect([same.code, same.err]).toEqual([
-      5,
-      expect.stringMatching(/is the database of the tasks itself, or a copy of it: both have alike @/),
-    ])
+    for (const how of ['--yes', '--dry-run']) {
+      const same = await run(['import', ...from('alike'), how, '--url', url])
+      expect([same.code, same.err]).toEqual([
+        5,
+        expect.stringMatching(/is the database of the tasks itself, or a copy of it: both have alike @/),
+      ])
+    }
     expect(await waiting('alike')).toBe(3)
     const unknown = await target.taskstream('import', ...from('allike'), '--yes')
-    expect([unknown.code, unknown.err]).toEqual([3, expect.stringMatching(/allike.*alike/)])
+    expect([unknown.code, unknown.err]).toEqual([3, expect.stringMatching(/--from: no topic "allike".*mean alike/)])
+    const elsewhere = async (address: string, ...more: readonly string[]): Promise<[number | null, string]> => {
+      const { code, err } = await target.taskstream('import', 'taskstream', 'alike', '--from', address, '--yes', ...more)
+      return [code, err]
+    }
+    const file = `sqlite:${join(folder, 'empty.db')}`
+    expect(await elsewhere(file)).toEqual([3, expect.stringMatching(/^error: --from: there is no file .*empty.db\n$/)])
+    new DatabaseSync(join(folder, 'empty.db')).close()
+    expect(await elsewhere(file)).toEqual([5, expect.stringMatching(/^error: --from: .*empty.db has no tables of taskstream\n$/)])
+    expect(await elsewhere(file, '--from-schema', 'other')).toEqual([2, expect.stringMatching(/--from-schema: only/)])
     expect((await target.taskstream('import', ...from('alike'), '--key', 'input.n')).code).toBe(2)
     expect((await target.taskstream('import', 'taskstream', 'alike')).err).toMatch(/Give --from/)
     expect((await target.taskstream('import', 'taskstream', 'alike', '--from', 'shop.db')).err).toMatch(
@@ -139,12 +168,24 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     await refused(new RegExp(`${other.owner} may still be at work on "busy" in .*stop what works there first`))
     await report(true)
     const held = await commit<readonly HeldTask[]>((transaction) => other.poll(transaction, 'busy', { size: 1 }))
-    await commit((transaction) => other.unregister(transaction)).catch(() => {})
     await refused(/1 active task keeps others of the same identifier waiting/)
     await commit((transaction) => other.complete(transaction, 'busy', new Map([[held[0]!, TaskDecision.failure('no')]])))
     await refused(/1 failed task keeps others/)
     await commit((transaction) => tasks.redrive(transaction, 'busy'))
     expect((await target.import(...from('busy', '--initialize'))).moved).toBe(4)
+  })
+
+  test('what a dead worker held moves too', async () => {
+    await fill('left behind', plain(2), { condition: 'singular-by-identifier' })
+    const dead = source.tasks()
+    await commit(async (transaction) => {
+      await dead.register(transaction)
+      await dead.poll(transaction, 'left behind', { size: 1 })
+    })
+    // A silence of a minute and more is that of a dead one.
+    await commit((transaction) => tasks.purgeOwners(transaction, 0))
+    expect(await target.import(...from('left behind', '--initialize'))).toMatchObject({ moved: 2 })
+    await commit((transaction) => tasks.register(transaction))
   })
 
   test('there, back and forth again, each task is there once', async () => {
@@ -159,10 +200,12 @@ describe.skipIf(!canRun)('from another database of ours', () => {
   })
 
   test('killed at any moment and given again, each task is here once, in its order', async () => {
-    await fill('many', plain(1_500))
+    await fill('many', plain(3_000))
     const args = ['import', ...from('many', '--initialize', '--portion', '5', '--yes'), '--url', target.url]
     for (let kills = 0; kills < 3; kills++) {
       const before = await waiting('many')
+      // The commands before were quicker than this process.
+      if (before === 0) break
       const command = follow(args)
       await expect.poll(() => waiting('many'), { interval: 1, timeout: 30_000 }).toBeLessThan(before)
       // The portions are small, so that it is at work on others.
@@ -180,7 +223,7 @@ describe.skipIf(!canRun)('from another database of ours', () => {
       )
       .toBe(0)
     const moved = (await target.tasks('many')).map(({ identifier }) => identifier)
-    expect(moved).toEqual(plain(1_500).map(({ identifier }) => identifier))
+    expect(moved).toEqual(plain(3_000).map(({ identifier }) => identifier))
     const again = await run([...args, '-o', 'json'])
     expect(JSON.parse(again.out)).toMatchObject({ moved: 0 })
   })

@@ -87,8 +87,18 @@ describe('the answer', () => {
     expect(sayWhy({ ...bare, code: 'delayed', putOff: { times: 1, owner: 'worker-1', explanation } }).more).toEqual([
       `put off once, by worker-1: ${explanation}`,
     ])
+    expect(
+      sayWhy({ ...bare, code: 'delayed', putOff: { times: 2, owner: 'worker-1', release: '1.0', explanation } }).more,
+    ).toEqual([`put off 2 times, last by worker-1 (release 1.0): ${explanation}`])
     expect(sayWhy({ ...bare, code: 'overdue', putOff: { times: 3, explanation } }).more).toEqual([
       `put off 3 times: ${explanation}`,
+    ])
+  })
+
+  test('of a task that waits for its time says who has paused its topic', () => {
+    const { paused } = whole
+    expect(sayWhy({ ...bare, code: 'delayed', also: ['paused'], paused: paused! }).more).toEqual([
+      'and then: the topic is paused by kari: the bank is down',
     ])
   })
 

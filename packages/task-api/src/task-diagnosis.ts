@@ -137,6 +137,7 @@ export interface Diagnosis {
     /** How many of its attempts used up no try. */
     readonly times: number
     readonly owner?: string
+    readonly release?: string
     readonly explanation: string
   }
   readonly remedies: readonly Remedy[]

@@ -1,4 +1,5 @@
-import type { FilterState, PushedTask, TaskCount } from '@taskstream/task-api'
+import { cutText, taskLimits } from '@taskstream/task-api'
+import type { FilterState, PushedTask, TaskCount, TopicOptions } from '@taskstream/task-api'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { confirmWrite, withConfirmation } from '../core/confirm.ts'
@@ -9,6 +10,7 @@ import { exitCodes } from '../core/exit-codes.ts'
 import { goOn } from '../core/go-on.ts'
 import { whileStoppable } from '../core/interrupt.ts'
 import { checkTopicKnown } from '../core/known.ts'
+import { operatorOf } from '../core/operator.ts'
 import { positive, withCommon } from '../core/options.ts'
 import type { CommonOptions } from '../core/options.ts'
 import { counted, Progress } from '../core/progress.ts'
@@ -65,7 +67,7 @@ export function addImport(program: Command): void {
     .addHelpText(
       'after',
       `
-Payloads, times, priorities and the tries that are left are kept; what is not kept is listed. Whenever the command is stopped, each job is there or here:
+Payloads, times, priorities and the number of tries that are left are kept; what is not kept is listed. Whenever the command is stopped, each job is there or here:
 give the same command again to go on.
 
 Examples:
@@ -88,12 +90,17 @@ async function runImport(library: OriginName, queue: string, options: ImportOpti
   const request = { queue, names, ...(key !== undefined && { key }) }
   await using origin = await openOrigin(library, request, options, { database, topic }, push)
   if (!initialize) await checkTopicKnown(database, topic)
+  if (!dryRun) await origin.prepare?.()
   const survey = await origin.survey()
-  const lost = [...survey.lost, ...(await lostOn(database, topic, survey))]
+  const lost = [...survey.lost, ...(await lostOn(database, topic, survey, initialize ? origin.options : undefined))]
   const before = { there: survey.waiting, here: await waitingHere(database, topic) }
   const count = Math.min(survey.waiting, limit ?? Infinity)
   let done: Moved = { moved: 0, duplicates: 0, isStopped: false }
-  if (count > 0) await origin.check?.()
+  await origin.check?.()
+  const make = async (): Promise<void> => {
+    if (initialize) await transactions<boolean>((each) => tasks.initialize(each, topic, origin.options))
+  }
+  if (!dryRun && count === 0) await make()
   if (!dryRun && count > 0) {
     const what = `${counted(count)} ${count === 1 ? 'job' : 'jobs'} of ${queue} in ${origin.place}`
     const preview = [
@@ -103,8 +110,9 @@ async function runImport(library: OriginName, queue: string, options: ImportOpti
     ]
     for (const line of preview.slice(1)) console.error(visible(line))
     await confirmWrite({ preview: preview[0]!, count }, database, options)
-    if (initialize) await transactions<boolean>((each) => tasks.initialize(each, topic, origin.options))
+    await make()
     done = await moveAll(origin, count, options.portion)
+    await record(origin, done.moved, database, topic)
   }
   const after = { there: (await origin.survey()).waiting, here: await waitingHere(database, topic) }
   const { moved, duplicates, isStopped } = done
@@ -123,6 +131,22 @@ async function runImport(library: OriginName, queue: string, options: ImportOpti
     ),
   )
   process.exitCode = exitCodes.interrupted
+}
+
+/** Remembers who has moved how many: here, and there if that is ours. */
+async function record(origin: Origin, count: number, database: NamedDatabase, topic: string): Promise<void> {
+  if (count === 0) return
+  const { actor, via } = operatorOf(database)
+  const action = {
+    action: 'import',
+    topic,
+    count,
+    via,
+    note: cutText(`from ${origin.place}`, taskLimits.noteLength),
+    ...(actor !== undefined && { actor }),
+  }
+  await database.transactions<string>((transaction) => database.tasks.record(transaction, action))
+  await origin.record?.(count, database.place)
 }
 
 function rest({ limit }: ImportOptions, moved: number): Readonly<Record<string, string | undefined>> {
@@ -146,8 +170,13 @@ function moveAll(origin: Origin, count: number, portion: number): Promise<Moved>
 }
 
 /** What the topic makes nothing of. */
-async function lostOn(database: NamedDatabase, topic: string, { prioritized, keyed }: Survey): Promise<readonly Remark[]> {
-  const found = (await readTopics(database, 1)).find((each) => each.topic === topic)
+async function lostOn(
+  database: NamedDatabase,
+  topic: string,
+  { prioritized, keyed }: Survey,
+  made: TopicOptions | undefined,
+): Promise<readonly Remark[]> {
+  const found = (await readTopics(database, 1)).find((each) => each.topic === topic) ?? made
   const { order = 'fifo', keyed: isKeyed = false } = found ?? {}
   const heeds = order === 'priority' || order === 'shared'
   return remarks(

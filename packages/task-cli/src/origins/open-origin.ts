@@ -1,7 +1,9 @@
 /** Finds the queue that the options name. */
+import { isTaskError } from '@taskstream/task-api'
 import { connect, openDatabase } from '../core/database.ts'
 import { CommandError } from '../core/exit-codes.ts'
 import { noteSecretsOf } from '../core/secrets.ts'
+import { hintOf } from '../core/hints.ts'
 import { toLocation } from '../core/location.ts'
 import { addressIn, sourceOf } from '../core/source.ts'
 import type { SourceOptions } from '../core/source.ts'
@@ -12,7 +14,7 @@ import type { Origin, OriginName, OriginRequest, Push } from './origin.ts'
 import { pgBoss } from './pg-boss.ts'
 import { openSqlOrigin } from './sql-origin.ts'
 import { openTopic } from './taskstream.ts'
-import type { Goal } from './taskstream.ts'
+import type { Goal } from './leaving.ts'
 import { checkKey } from './waiting-job.ts'
 
 export interface FromOptions extends SourceOptions {
@@ -67,15 +69,40 @@ async function openOurs(
     throw new CommandError('usage', 'tasks keep their identifiers and their names: leave out --key and --names')
   if (url === undefined)
     throw new CommandError('usage', 'Which database do the tasks come from? Give --from, such as sqlite:<file>')
-  toLocation(url, '--from')
-  const source = await openDatabase({ url, ...(schema !== undefined && { schema }) })
+  if (toLocation(url, '--from').engine !== 'postgres' && schema !== undefined)
+    throw new CommandError('usage', '--from-schema: only databases of PostgreSQL have schemas')
+  const source = await openDatabase({ url, ...(schema !== undefined && { schema }) }).catch((error: unknown) => {
+    throw ofSource(error)
+  })
   const close = (): PromiseLike<void> => source[Symbol.asyncDispose]()
   try {
     return { ...(await openTopic(queue, source, goal, push)), [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
-    throw error
+    throw ofSource(error)
   }
+}
+
+/** What is wrong with the source is not to be mended in the target, as the usual advice would have it. */
+function ofSource(error: unknown): unknown {
+  if (!isTaskError(error)) return error
+  const { place = 'the database', meant } = hintOf(error) ?? {}
+  const { path, topic } = error.data
+  if (error.code === 'DATABASE_MISSING') return new CommandError('missing', `--from: there is no file ${String(path)}`)
+  if (error.code === 'TOPIC_UNKNOWN')
+    return new CommandError(
+      'missing',
+      `--from: no topic "${String(topic)}" in ${place}${meant === undefined ? '' : `; did you mean ${meant}?`} (list them: taskstream topics --url …)`,
+    )
+  if (error.code === 'SCHEMA_MISSING') return new CommandError('refused', `--from: ${place} has no tables of taskstream`)
+  if (error.code === 'SCHEMA_OLDER')
+    return new CommandError(
+      'refused',
+      `--from: the tables are those of an earlier release: taskstream migrate up --url …, with its address`,
+    )
+  if (error.code === 'SCHEMA_NEWER')
+    return new CommandError('refused', '--from: the tables are those of a later release: use its command line')
+  return error
 }
 
 function fromOf({ from, fromFile }: FromOptions): string | undefined {

@@ -1,33 +1,27 @@
 /** Topics of another database of ours, such as the file of SQLite that has become too small: what waits there waits here, in the same order. */
-import { isTaskError } from '@taskstream/task-api'
+import { cutText, taskLimits } from '@taskstream/task-api'
 import type {
-  CountOptions,
+  Activation,
   FilterState,
   LockedTasks,
-  NodeInfo,
-  PollCondition,
   PushedTask,
   TaskCount,
   TaskCreation,
   TaskInfo,
-  TopicOptions,
+  TopicLimits,
 } from '@taskstream/task-api'
 import type { NamedDatabase } from '../core/database.ts'
-import { CommandError } from '../core/exit-codes.ts'
+import { quoted } from '../core/explain.ts'
 import { checkTopicKnown } from '../core/known.ts'
-import { readTopics } from '../core/topics.ts'
+import { operatorOf } from '../core/operator.ts'
+import { checkAlike, checkAllMove, checkApart, checkNobody, countsOf, optionsOf, takeFromDead } from './leaving.ts'
+import type { Goal } from './leaving.ts'
 import { remarks } from './origin.ts'
-import type { Origin, Push, Survey } from './origin.ts'
+import type { Origin, Push, Remark, Survey } from './origin.ts'
 
 const waiting: readonly FilterState[] = ['ready', 'delayed']
 /** Payloads may be large, so fewer are read at a time than are moved. */
 const pageSize = 100
-
-/** Where the tasks go. */
-export interface Goal {
-  readonly database: NamedDatabase
-  readonly topic: string
-}
 
 /**
  * Opens a topic of the source.
@@ -90,9 +84,21 @@ export async function openTopic(
   return {
     place: source.place,
     options: { order, condition, keyed },
+    prepare: async () => {
+      await source.transactions((transaction) => takeFromDead(transaction, queue, source))
+    },
     check: async () => {
+      const [any]: readonly TaskInfo[] = await source.reading((transaction) => tasks.page(transaction, queue, { size: 1 }))
+      if (any) await checkApart(any, source, goal)
       await source.reading((transaction) => checkNobody(transaction, queue, source))
       if (isOrdered) await checkAllMove(queue, condition, source)
+    },
+    record: async (count, to) => {
+      const { actor, via } = operatorOf(source)
+      const note = cutText(`to ${to}`, taskLimits.noteLength)
+      await source.transactions<string>((transaction) =>
+        tasks.record(transaction, { action: 'export', topic: queue, count, via, note, ...(actor !== undefined && { actor }) }),
+      )
     },
     survey: () => surveyOf(source, queue, order === 'priority' || order === 'shared', keyed),
     move: (size) => {
@@ -104,6 +110,29 @@ export async function openTopic(
       })
     },
   }
+}
+
+/** What somebody has set by hand, and the topic here begins without. */
+async function lostOf({ tasks, reading }: NamedDatabase, topic: string): Promise<readonly Remark[]> {
+  const [activations, limits] = await reading(
+    async (transaction) =>
+      [
+        (await tasks.activations(transaction)) as ReadonlyMap<string, Activation>,
+        (await tasks.limits(transaction)) as ReadonlyMap<string, TopicLimits>,
+      ] as const,
+  )
+  return remarks(
+    {
+      what: 'pause',
+      count: activations.get(topic)?.active === false ? 1 : 0,
+      hint: `before workers start here: taskstream pause ${quoted(topic)}`,
+    },
+    {
+      what: 'limits',
+      count: Object.keys(limits.get(topic) ?? {}).length,
+      hint: 'those of a definition are set when it starts, others by taskstream limits',
+    },
+  )
 }
 
 /**
@@ -154,93 +183,8 @@ async function surveyOf(source: NamedDatabase, topic: string, isPrioritized: boo
         hint: 'taskstream redrive, there, makes them ready, if they are still wanted',
       },
     ),
-    lost: [],
+    lost: await lostOf(source, topic),
     prioritized: isPrioritized ? movable : 0,
     keyed: isKeyed ? movable : 0,
   }
-}
-
-/**
- * If this process dies between its two commits, a task is on both sides until the next run. A worker there would do it too, and in a topic with a
- * condition it may have the task before it.
- *
- * @throws CommandError refused
- */
-async function checkNobody(transaction: unknown, topic: string, { tasks, place }: NamedDatabase): Promise<void> {
-  const nodes: readonly NodeInfo[] = await tasks.nodes(transaction, { topic })
-  const alive = nodes.filter(({ life }) => life === 'living' || life === 'silent').map(({ owner }) => owner)
-  if (alive.length === 0) return
-  throw new CommandError(
-    'refused',
-    `${alive.slice(0, 3).join(', ')} may still be at work on "${topic}" in ${place}: stop what works there first. A process that was killed counts as dead once its lease has run out`,
-  )
-}
-
-/**
- * What stays there would keep later tasks of its identifier waiting there, and does not keep them waiting here.
- *
- * @throws CommandError refused
- */
-async function checkAllMove(topic: string, condition: PollCondition, source: NamedDatabase): Promise<void> {
-  const states = (['active', 'blocked', 'expired', 'failed', 'suspended'] as const).filter(
-    (state) =>
-      (state !== 'failed' || condition !== 'singular-by-identifier') &&
-      (state !== 'suspended' || condition === 'singular-by-identifier-suspend-until-success'),
-  )
-  const counts = await countsOf(source, topic, { states })
-  const [state] = states.filter((each) => (counts.get(each)?.count ?? 0) > 0)
-  if (state === undefined) return
-  throw new CommandError(
-    'refused',
-    `in "${topic}" of ${source.place}, ${counts.get(state)!.count} ${state} ${counts.get(state)!.count === 1 ? 'task keeps' : 'tasks keep'} others of the same identifier waiting: let workers there do what can be done, or redrive, cancel or purge what is ${state}`,
-  )
-}
-
-async function optionsOf(database: NamedDatabase, topic: string): Promise<Required<TopicOptions>> {
-  return (await readTopics(database, 1)).find((each) => each.topic === topic)!
-}
-
-async function countsOf(
-  { tasks, reading }: NamedDatabase,
-  topic: string,
-  options: CountOptions = {},
-): Promise<ReadonlyMap<FilterState, TaskCount>> {
-  const counts = await reading<ReadonlyMap<string, ReadonlyMap<FilterState, TaskCount>>>((transaction) =>
-    tasks.count(transaction, { topic, ...options }),
-  )
-  return counts.get(topic) ?? new Map()
-}
-
-/** @throws CommandError refused */
-async function checkAlike(there: Required<TopicOptions>, queue: string, source: NamedDatabase, goal: Goal): Promise<void> {
-  const here = (await readTopics(goal.database, 1)).find(({ topic }) => topic === goal.topic)
-  if (!here || (here.order === there.order && here.condition === there.condition)) return
-  const said = ({ order, condition }: Required<TopicOptions>): string => `order ${order} and condition ${condition}`
-  throw new CommandError(
-    'refused',
-    `topic "${queue}" in ${source.place} has ${said(there)}, and "${goal.topic}" in ${goal.database.place} has ${said(here)}: they would come in another order. Give another --topic`,
-  )
-}
-
-/**
- * Within one database a task would find itself by its external id, and be cancelled.
- *
- * @throws CommandError refused
- */
-async function checkApart(
-  { topic, sequence, identifier, created }: TaskInfo,
-  source: NamedDatabase,
-  { database }: Goal,
-): Promise<void> {
-  const same = await database
-    .reading<TaskInfo | undefined>((transaction) => database.tasks.task(transaction, topic, sequence))
-    .catch((error: unknown) => {
-      if (isTaskError(error, 'TOPIC_UNKNOWN')) return undefined
-      throw error
-    })
-  if (!same || same.identifier !== identifier || same.created.getTime() !== created.getTime()) return
-  throw new CommandError(
-    'refused',
-    `${source.place} is the database of the tasks itself, or a copy of it: both have ${topic} @${sequence}`,
-  )
 }

@@ -228,7 +228,10 @@ function checkUrl(given: string | URL): URL {
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw secretInvalid('url', `must begin with http: or https:, not ${cutText(url.protocol, 50)}`)
   if (url.username !== '' || url.password !== '')
-    throw secretInvalid('url', `must not have a user or a password, as that of ${cutText(url.host, 100)} has: give them as a header`)
+    throw secretInvalid(
+      'url',
+      `must not have a user or a password, as that of ${cutText(url.host, 100)} has: give them as a header`,
+    )
   return url
 }
 

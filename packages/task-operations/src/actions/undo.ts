@@ -151,6 +151,8 @@ const never: Readonly<Record<string, string>> = {
   'timer change': 'what the timer was before is not kept: taskstream periodic add --replace',
   'timer remove': 'what the timer was is not kept: taskstream periodic add',
   'topic create': 'the topic may have tasks by now: taskstream topic destroy',
+  import: 'the tasks are taken away in their old place: import them from here, there',
+  export: 'the tasks are taken away here: import them, from where they are now',
   repair: 'what was wrong before is not kept',
   undo: 'it undoes another action itself: do that action again',
 }

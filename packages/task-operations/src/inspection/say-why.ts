@@ -56,7 +56,6 @@ const texts: Readonly<Record<DiagnosisCode, Text>> = {
 
 /** The reasons in a few words, for what else keeps the task. */
 const short: Readonly<Partial<Record<DiagnosisCode, string>>> = {
-  paused: 'the topic is paused',
   'no-node': 'no living node processes the topic',
   'node-unknown': 'no node tells that it processes the topic',
   'node-silent': 'its nodes have missed a heartbeat',
@@ -72,7 +71,7 @@ const short: Readonly<Partial<Record<DiagnosisCode, string>>> = {
 
 export function sayWhy(diagnosis: Diagnosis): SaidWhy {
   const { also, by: blockers, code, last, putOff, remedies } = diagnosis
-  const others = also.map((each) => short[each] ?? each)
+  const others = also.map((each) => (each === 'paused' ? `the topic is paused${by(diagnosis)}` : (short[each] ?? each)))
   const more = [
     ...(others.length > 0 ? [`and then: ${others.join('; ')}`] : []),
     ...(blockers.length > 1 || (code === 'awaits' && blockers.length > 0)
@@ -133,9 +132,9 @@ function troubleOf({ nodes }: Diagnosis): string {
   return first ? `${first.activity}: ${first.message}` : 'unknown'
 }
 
-function saidPutOff({ times, owner, explanation }: NonNullable<Diagnosis['putOff']>): string {
+function saidPutOff({ times, owner, release, explanation }: NonNullable<Diagnosis['putOff']>): string {
   const [often, last] = times === 1 ? ['once', ''] : [`${times} times`, 'last ']
-  return `put off ${often}${owner === undefined ? '' : `, ${last}by ${owner}`}: ${explanation}`
+  return `put off ${often}${owner === undefined ? '' : `, ${last}by ${owner}${release === undefined ? '' : ` (release ${release})`}`}: ${explanation}`
 }
 
 function countOf({ ahead }: Diagnosis): string {

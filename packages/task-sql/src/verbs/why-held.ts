@@ -32,6 +32,13 @@ export function* holderOf({ dialect }: Context, task: TaskInfo, nowMs: number): 
   return { code: 'stuck', facts: { ...facts, since: new Date(toNumber(told!['seen']) - stuckMs) } }
 }
 
+/** The release that a node has told. Undefined if it has told none. */
+export function* releaseOf({ dialect }: Context, owner: string): Verb<string | undefined> {
+  const [told] = yield sql`select n.release_name from ${dialect.tables.node} n where n.owner = ${owner}`
+  const release = told?.['release_name'] ?? null
+  return release === null ? undefined : String(release)
+}
+
 /** For how long the handler of this attempt had been asked to let go when its node told so. Undefined if it has told nothing of the kind. */
 function stuckFor(told: Row, { topic, sequence, attempt }: TaskInfo): number | undefined {
   const own = toTopics(told['topics']).find((each) => each.topic === topic)

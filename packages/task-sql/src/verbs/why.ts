@@ -5,7 +5,7 @@ import type { Context } from '../core/verb-context.ts'
 import { find } from './reference.ts'
 import { lookAt } from './why-found.ts'
 import type { Place } from './why-found.ts'
-import { holderOf } from './why-held.ts'
+import { holderOf, releaseOf } from './why-held.ts'
 import { whyReady, whyTopic } from './why-ready.ts'
 import type { Found } from './why-ready.ts'
 import { codeOfRow, lastAttempt, waitsFor } from './why-waits.ts'
@@ -28,7 +28,7 @@ export function* why(context: Context, topic: string, reference: TaskReference):
     since: sinceOf(task),
     by: [],
     ...(last && { last }),
-    ...putOff(task, last),
+    ...(yield* putOffBy(context, task, last)),
     ...facts,
     remedies: [],
   }
@@ -57,9 +57,12 @@ function* whyHeld(context: Context, place: Place, task: TaskInfo): Verb<readonly
 }
 
 /** What a snooze says of a task that waits for its time: one that leaves an attempt in the history is no snooze. */
-function putOff({ state, due, attempt, tries, output, owner }: TaskInfo, last: LastAttempt | undefined): Partial<Diagnosis> {
+function* putOffBy(context: Context, task: TaskInfo, last: LastAttempt | undefined): Verb<Partial<Diagnosis>> {
+  const { state, due, attempt, tries, output, owner } = task
   if (state !== 'suspended' || !due || output === undefined || attempt === tries || last?.attempt === attempt) return {}
-  return { putOff: { times: attempt - tries, explanation: output, ...(owner !== undefined && { owner }) } }
+  const release = owner === undefined ? undefined : yield* releaseOf(context, owner)
+  const by = { ...(owner !== undefined && { owner }), ...(release !== undefined && { release }) }
+  return { putOff: { times: attempt - tries, explanation: output, ...by } }
 }
 
 /** Since when the task is where it is. */

@@ -7,6 +7,9 @@ import { part } from './engine.ts'
 import type { Part } from './engine.ts'
 import { useFixture } from './fixture.ts'
 
+/** The release that a repository takes from the environment, if there is one. */
+const release = process.env['TASKSTREAM_RELEASE'] || process.env['npm_package_version']
+
 export const putOff: Part = part('the question why a task is put off', (engine) => {
   const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
   const fixture = useFixture(engine, { clock: clock.now })
@@ -25,10 +28,12 @@ export const putOff: Part = part('the question why a task is put off', (engine) 
       return told
     }
     const { owner } = fixture.tasks
+    const report = { kind: 'node', host: 'h', pid: 1, leaseMs: 30_000, topics: [{ topic: fixture.topic }] } as const
+    await fixture.commit((transaction) => fixture.tasks.report(transaction, report))
     await decided(snooze({ afterMs: 1_000 }, 'too new'))
     expect(await decided(snooze({ afterMs: 1_000 }, 'still too new'))).toMatchObject({
       code: 'delayed',
-      putOff: { times: 2, owner, explanation: 'still too new' },
+      putOff: { times: 2, owner, explanation: 'still too new', ...(release !== undefined && { release }) },
     })
     // It waits for nobody now.
     expect((await why(sequence)).putOff).toBeUndefined()
