@@ -23,7 +23,7 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     source = await openSubject()
     target = await TargetDatabase.create(source)
     tasks = source.tasks()
-    await source.transactions((transaction) => tasks.register(transaction) as Promise<unknown>)
+    await register()
     folder = mkdtempSync(join(tmpdir(), 'taskstream-import-'))
   })
   afterAll(async () => {
@@ -34,6 +34,12 @@ describe.skipIf(!canRun)('from another database of ours', () => {
 
   const commit = <Result>(work: (transaction: AnyTransaction) => unknown): Promise<Result> =>
     source.transactions((transaction) => work(transaction) as Promise<Result>)
+  /** Registers the owner of these tests, which says that it works on no topic. */
+  const register = (): Promise<unknown> =>
+    commit(async (transaction) => {
+      await tasks.register(transaction)
+      await tasks.report(transaction, { kind: 'node', host: 'h', pid: 1, leaseMs: 30_000, topics: [] })
+    })
   const fill = (topic: string, creations: readonly TaskCreation[], options?: TopicOptions): Promise<unknown> =>
     commit(async (transaction) => {
       await tasks.initialize(transaction, topic, options)
@@ -159,12 +165,14 @@ describe.skipIf(!canRun)('from another database of ours', () => {
         other.report(transaction, { kind: 'node', host: 'h', pid: 7, leaseMs: 30_000, topics: [{ topic: 'busy' }], stopped }),
       )
     await commit((transaction) => other.register(transaction))
-    await report(false)
     const refused = async (reason: RegExp): Promise<void> => {
       const { code, err } = await target.taskstream('import', ...from('busy', '--initialize'), '--yes')
       expect([code, err]).toEqual([5, expect.stringMatching(reason)])
       expect(await waiting('busy')).toBeGreaterThan(1)
     }
+    // It has told nothing of itself yet.
+    await refused(/may still be at work/)
+    await report(false)
     await refused(new RegExp(`${other.owner} may still be at work on "busy" in .*stop what works there first`))
     await report(true)
     const held = await commit<readonly HeldTask[]>((transaction) => other.poll(transaction, 'busy', { size: 1 }))
@@ -185,7 +193,7 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     // A silence of a minute and more is that of a dead one.
     await commit((transaction) => tasks.purgeOwners(transaction, 0))
     expect(await target.import(...from('left behind', '--initialize'))).toMatchObject({ moved: 2 })
-    await commit((transaction) => tasks.register(transaction))
+    await register()
   })
 
   test('there, back and forth again, each task is there once', async () => {

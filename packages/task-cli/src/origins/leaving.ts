@@ -24,8 +24,10 @@ export async function takeFromDead(transaction: unknown, topic: string, { tasks 
   await tasks.expire(transaction, { olderThanMs: Math.max(longLeaseMs, ...leases), then: 'ready' })
 }
 
+/** Whether a process may be at work on the topic: one that has just begun has told nothing yet. */
 const isAt = ({ life, report }: NodeInfo, topic: string): boolean =>
-  (life === 'living' || life === 'silent') && (report?.topics.some((each) => each.topic === topic) ?? false)
+  (life === 'living' || life === 'silent') &&
+  (report === undefined || (report.omitted ?? 0) > 0 || report.topics.some((each) => each.topic === topic))
 
 /**
  * If this process dies between its two commits, a task is on both sides until the next run. A worker there would do it too, and in a topic with a
@@ -34,7 +36,7 @@ const isAt = ({ life, report }: NodeInfo, topic: string): boolean =>
  * @throws CommandError refused
  */
 export async function checkNobody(transaction: unknown, topic: string, { tasks, place }: NamedDatabase): Promise<void> {
-  const nodes: readonly NodeInfo[] = await tasks.nodes(transaction, { topic })
+  const nodes: readonly NodeInfo[] = await tasks.nodes(transaction)
   const alive = nodes.filter((node) => isAt(node, topic)).map(({ owner }) => owner)
   if (alive.length === 0) return
   throw new CommandError(
