@@ -99,6 +99,25 @@ test('each task of a batch is told with its own end, and what decides nothing is
   ])
 })
 
+test('an error of a handler is told with the lines of its stack that are of the program', () => {
+  const { lines } = printed()
+  const error = new Error('no money')
+  error.stack = [
+    'Error: no money',
+    '    at charge (file:///app/src/charge.ts:7:9)',
+    '    at query (file:///app/node_modules/pg/lib/client.js:1:2)',
+    '    at file:///app/node_modules/taskstream/dist/stream.js:3:4',
+    '    at async handle (file:///app/node_modules/.pnpm/@taskstream+task-jobs@1/node_modules/@taskstream/task-jobs/dist/a.js:5:6)',
+    String.raw`    at run (C:\app\node_modules\@taskstream\task-processor\dist\b.js:5:6)`,
+    '    at AsyncLocalStorage.run (node:internal/async_local_storage/async_context_frame:63:14)',
+  ].join('\n')
+  consoleListener.onError!({ activity: 'handle', topic: 'email', tasks: [task()], error })
+  expect(lines[0]?.split('\n').slice(1)).toEqual([
+    '    at charge (file:///app/src/charge.ts:7:9)',
+    '    at query (file:///app/node_modules/pg/lib/client.js:1:2)',
+  ])
+})
+
 test('of a large batch the first tasks are named, so that the error is not lost behind a thousand names', () => {
   const { lines } = printed()
   const tasks = Array.from({ length: 200 }, (_, sequence) => task({ sequence }))

@@ -75,5 +75,16 @@ const units: readonly (readonly [ms: number, unit: string])[] = [
 /** Our own errors say what to do; where others come from is in their stack. */
 function text(error: unknown): string {
   if (isTaskError(error)) return `${error.code}: ${error.message}`
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return error instanceof Error ? ofOthers(error.stack ?? error.message) : String(error)
+}
+
+/** A line of a stack that is of this library, or of Node.js. */
+const inner = /^\s+at .*(?:[\\/]node_modules[\\/]@?taskstream[\\/]|\bnode:)/
+
+/** A stack without the lines that say nothing of the program: which of our functions had called its handler. */
+function ofOthers(stack: string): string {
+  return stack
+    .split('\n')
+    .filter((line) => !inner.test(line))
+    .join('\n')
 }
