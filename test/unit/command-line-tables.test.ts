@@ -53,6 +53,13 @@ const table = (width: number, given: readonly Row[] = rows): string[] =>
   )
 
 describe('a table of tasks', () => {
+  test('says of what should have come that it is late', () => {
+    const dues = [now + 7_200_000, now - 999, now - 180_000].map((ms) => task({ state: 'suspended', due: new Date(ms) }))
+    const column = taskColumns.filter(({ name }) => name === 'due')
+    const lines = renderTable(column, dues, { width: 80, ages: true, utc: true, now, headers: false })
+    expect(lines.map((line) => line.trim())).toEqual(['in 2h', '0s', '3min late'])
+  })
+
   test.each([40, 60, 100, 160])('keeps its form on %d columns', async (width) => {
     await expect(`${table(width).join('\n')}\n`).toMatchFileSnapshot(`command-line-tables/tasks-${width}.txt`)
     for (const line of table(width)) expect(widthOf(line)).toBeLessThanOrEqual(width)

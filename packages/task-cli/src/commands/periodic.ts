@@ -47,7 +47,7 @@ export const periodicColumns: readonly Column<PeriodicTaskInfo>[] = [
     kind: 'text',
     value: ({ status, note }) => (note === undefined ? status : `${status}: ${note}`),
   },
-  { name: 'next', rank: 1, kind: 'instant', value: ({ next }) => next },
+  { name: 'next', rank: 1, kind: 'due', value: ({ next }) => next },
   { name: 'fired', rank: 6, kind: 'number', value: ({ fired }) => fired },
   { name: 'skipped', rank: 7, kind: 'number', value: ({ skipped }) => skipped },
   { name: 'summary', rank: 4, kind: 'text', value: ({ summary }) => summary },

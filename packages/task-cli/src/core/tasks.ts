@@ -9,7 +9,7 @@ export const taskColumns: readonly Column<TaskInfo>[] = [
   { name: 'reason', rank: 4, kind: 'word', value: ({ reason }) => reason },
   { name: 'tries', rank: 3, kind: 'word', value: triesOf },
   { name: 'age', rank: 1, kind: 'instant', value: ({ created }) => created },
-  { name: 'due', rank: 2, kind: 'instant', value: ({ due }) => due },
+  { name: 'due', rank: 2, kind: 'due', value: ({ due }) => due },
   { name: 'ended', rank: 5, kind: 'instant', value: ({ completed }) => completed },
   { name: 'deadline', rank: 7, kind: 'instant', value: ({ deadline }) => deadline },
   { name: 'owner', rank: 6, kind: 'identifier', value: ({ owner }) => owner },

@@ -13,9 +13,10 @@ export interface Column<Row> {
    * - `number`: on the right, and never cut
    * - `word`: one of a few words, and never cut
    * - `instant`: an age in tables, absolute in the other formats
+   * - `due`: an instant that should lie ahead: one that has passed is late in tables
    * - `duration`: milliseconds
    */
-  readonly kind: 'text' | 'identifier' | 'number' | 'word' | 'instant' | 'duration'
+  readonly kind: 'text' | 'identifier' | 'number' | 'word' | 'instant' | 'due' | 'duration'
   readonly value: (row: Row) => Cell
   /** Whether tables have the column only where it is asked for by name; wide tables always have it. */
   readonly wideOnly?: boolean
@@ -33,9 +34,14 @@ interface Style {
 /** The text of a cell for people, in which nothing is left that would disturb a terminal. */
 export function toText(kind: Column<never>['kind'], cell: Cell, { ages, utc, now }: Style): string {
   if (cell === undefined || cell === null) return ''
-  if (cell instanceof Date) return ages ? relative(cell, now) : absolute(cell, utc)
+  if (cell instanceof Date) return ages ? aged(kind, cell, now) : absolute(cell, utc)
   if (kind === 'duration' && typeof cell === 'number') return duration(cell)
   return visible(String(cell))
+}
+
+/** A second is nothing: this machine's clock may be ahead by as much. */
+function aged(kind: Column<never>['kind'], instant: Date, now: number): string {
+  return relative(instant, now) + (kind === 'due' && now - instant.getTime() >= 1_000 ? ' late' : '')
 }
 
 /** The text of a cell for programs: durations are milliseconds, and instants are in UTC. */
