@@ -5,6 +5,7 @@ import type { Column } from '../output/column.ts'
 export const taskColumns: readonly Column<TaskInfo>[] = [
   { name: 'sequence', rank: 0, kind: 'number', value: ({ sequence }) => sequence },
   { name: 'identifier', rank: 0, kind: 'identifier', value: ({ identifier }) => identifier },
+  { name: 'external-id', rank: 3, kind: 'identifier', value: ({ externalId }) => externalId },
   { name: 'state', rank: 0, kind: 'word', value: stateOf },
   { name: 'reason', rank: 4, kind: 'word', value: ({ reason }) => reason },
   { name: 'tries', rank: 3, kind: 'word', value: triesOf },
@@ -16,7 +17,6 @@ export const taskColumns: readonly Column<TaskInfo>[] = [
   { name: 'reference', rank: 8, kind: 'identifier', value: ({ reference }) => reference },
   { name: 'priority', rank: 9, kind: 'number', value: ({ priority }) => priority, wideOnly: true },
   { name: 'attempt', rank: 9, kind: 'number', value: ({ attempt }) => attempt, wideOnly: true },
-  { name: 'external-id', rank: 9, kind: 'identifier', value: ({ externalId }) => externalId, wideOnly: true },
   { name: 'started', rank: 9, kind: 'instant', value: ({ started }) => started, wideOnly: true },
 ]
 
