@@ -82,6 +82,8 @@ describe('what has changed of late', () => {
       { name: 'w-2', started: ago(90), life: 'living', reported: ago(1), report: { kind: 'scheduler' } },
       { name: 'w-3', started: ago(8), life: 'living', reported: ago(1), report: { kind: 'scheduler' } },
       { name: 'w-4', life: 'dead' },
+      { name: 'w-5', life: 'dead', started: ago(600), heartbeat: ago(2.2), reported: ago(2.8) },
+      { name: 'w-6', life: 'dead', reported: ago(9.5), report: { kind: 'scheduler' } },
     ],
     activations: new Map([
       ['mail', { active: false, changed: ago(7), actor: 'kari', note: 'the bank is down' }],
@@ -115,6 +117,7 @@ describe('what has changed of late', () => {
   test('is told in one list, the latest first, by whom and why', async () => {
     expect((await found(3_600_000)).map(({ kind, topic, text }) => [kind, topic, text])).toEqual([
       ['stopped', undefined, 'w-1, release 2.1, has stopped'],
+      ['died', undefined, 'w-5, was last heard of, and has not said that it stops'],
       ['action', undefined, 'timer pause: 2 tasks'],
       ['action', 'mail', 'redrive of mail: 1 task'],
       ['action', 'mail', 'pause of mail by kari; wait'],
@@ -125,12 +128,13 @@ describe('what has changed of late', () => {
       ['paused', 'mail', 'mail was paused by kari: the bank is down'],
       ['release', undefined, 'the scheduler of w-3, has started'],
       ['release', undefined, 'w-1, release 2.1, has started'],
+      ['died', undefined, 'the scheduler of w-6, was last heard of, and has not said that it stops'],
     ])
     expect(asked).toEqual([{ withinMs: 3_600_000 }, { withinMs: 3_600_000 }, { withinMs: 3_600_000, limit: 1_000 }])
   })
 
   test('ends with the span that was asked for', async () => {
-    expect(await found(140_000)).toHaveLength(1)
-    expect(await found(100 * 60_000)).toHaveLength(12)
+    expect(await found(140_000)).toHaveLength(2)
+    expect(await found(100 * 60_000)).toHaveLength(14)
   })
 })

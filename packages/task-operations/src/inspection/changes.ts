@@ -2,7 +2,7 @@
 import type { Activation, ErrorGroup, JsonValue, NodeInfo, RecordedAction, StoredTimer } from '@taskstream/task-api'
 import type { LookOptions } from './attention.ts'
 
-export const changeKinds = ['release', 'stopped', 'paused', 'resumed', 'error', 'timer', 'action'] as const
+export const changeKinds = ['release', 'stopped', 'died', 'paused', 'resumed', 'error', 'timer', 'action'] as const
 export type ChangeKind = (typeof changeKinds)[number]
 
 export interface Change {
@@ -38,10 +38,13 @@ export async function changes<Transaction>({
 }
 
 function* ofNodes(nodes: readonly NodeInfo[]): Generator<Change> {
-  for (const { name, release, started, reported, life, report } of nodes) {
+  for (const { name, release, started, reported, heartbeat, life, report } of nodes) {
     const of = `${report?.kind === 'scheduler' ? `the scheduler of ${name}` : name}${release === undefined ? '' : `, release ${release}`}`
     if (started) yield { at: started, kind: 'release', text: `${of}, has started` }
     if (life === 'stopped' && reported) yield { at: reported, kind: 'stopped', text: `${of}, has stopped` }
+    const heard = heartbeat ?? reported
+    if (life === 'dead' && heard)
+      yield { at: heard, kind: 'died', text: `${of}, was last heard of, and has not said that it stops` }
   }
 }
 
