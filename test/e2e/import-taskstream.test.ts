@@ -23,7 +23,6 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     source = await openSubject()
     target = await TargetDatabase.create(source)
     tasks = source.tasks()
-    await register()
     folder = mkdtempSync(join(tmpdir(), 'taskstream-import-'))
   })
   afterAll(async () => {
@@ -34,12 +33,9 @@ describe.skipIf(!canRun)('from another database of ours', () => {
 
   const commit = <Result>(work: (transaction: AnyTransaction) => unknown): Promise<Result> =>
     source.transactions((transaction) => work(transaction) as Promise<Result>)
-  /** Registers the owner of these tests, which says that it works on no topic. */
-  const register = (): Promise<unknown> =>
-    commit(async (transaction) => {
-      await tasks.register(transaction)
-      await tasks.report(transaction, { kind: 'node', host: 'h', pid: 1, leaseMs: 30_000, topics: [] })
-    })
+  /** Whoever lives there keeps tasks from being moved. */
+  const leave = (): Promise<unknown> => commit((transaction) => tasks.purgeOwners(transaction, 0))
+  const away = (): Promise<unknown> => commit((transaction) => tasks.unregister(transaction))
   const fill = (topic: string, creations: readonly TaskCreation[], options?: TopicOptions): Promise<unknown> =>
     commit(async (transaction) => {
       await tasks.initialize(transaction, topic, options)
@@ -47,8 +43,10 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     })
   const decide = (topic: string, decision: TaskDecision, size = 1): Promise<unknown> =>
     commit(async (transaction) => {
+      await tasks.register(transaction)
       const held: readonly HeldTask[] = await tasks.poll(transaction, topic, { size })
       await tasks.complete(transaction, topic, new Map(held.map((task) => [task, decision])))
+      await tasks.unregister(transaction)
     })
   const waiting = async (topic: string): Promise<number> =>
     (
@@ -91,7 +89,7 @@ describe.skipIf(!canRun)('from another database of ours', () => {
       ['signed', 0, 3],
       ['first', 0, undefined],
     ])
-    expect(moved[0]).toMatchObject({ externalId: expect.stringMatching(/^@moved:\d+:\d+$/), due: expect.any(String) })
+    expect(moved[0]).toMatchObject({ externalId: expect.stringMatching(/^@moved:\w+:\d+$/), due: expect.any(String) })
     expect(moved[1]).toMatchObject({ input: '{"n":1}', reference: 'r', headers: { version: 2, tags: { a: 1 } } })
     expect(moved[2]).toMatchObject({ externalId: 'own', due: later.toISOString() })
     expect(moved[3]).toMatchObject({ deadline: later.toISOString() })
@@ -160,40 +158,30 @@ describe.skipIf(!canRun)('from another database of ours', () => {
   test('nothing moves while a worker there may be at it, nor past a task for which its identifier waits', async () => {
     await fill('busy', [...plain(3), { identifier: '0' }], { condition: 'singular-by-identifier-suspend-on-failure' })
     const other = source.tasks()
-    const report = (stopped: boolean): Promise<unknown> =>
-      commit((transaction) =>
-        other.report(transaction, { kind: 'node', host: 'h', pid: 7, leaseMs: 30_000, topics: [{ topic: 'busy' }], stopped }),
-      )
     await commit((transaction) => other.register(transaction))
     const refused = async (reason: RegExp): Promise<void> => {
-      const { code, err } = await target.taskstream('import', ...from('busy', '--initialize'), '--yes')
-      expect([code, err]).toEqual([5, expect.stringMatching(reason)])
+      for (const how of ['--yes', '--dry-run']) {
+        const { code, err } = await target.taskstream('import', ...from('busy', '--initialize'), how)
+        expect([code, err]).toEqual([5, expect.stringMatching(reason)])
+      }
       expect(await waiting('busy')).toBeGreaterThan(1)
+      expect((await target.taskstream('topics', '-o', 'name')).out).not.toContain('busy')
     }
-    // It has told nothing of itself yet.
-    await refused(/may still be at work/)
-    await report(false)
-    await refused(new RegExp(`${other.owner} may still be at work on "busy" in .*stop what works there first`))
-    await report(true)
+    // It need not have told which topics it processes: they may have been paused, or it has only begun.
+    await refused(new RegExp(`${other.owner} may be at work in .*: stop them first`))
     const held = await commit<readonly HeldTask[]>((transaction) => other.poll(transaction, 'busy', { size: 1 }))
+    await leave()
     await refused(/1 active task keeps others of the same identifier waiting/)
     await commit((transaction) => other.complete(transaction, 'busy', new Map([[held[0]!, TaskDecision.failure('no')]])))
     await refused(/1 failed task keeps others/)
     await commit((transaction) => tasks.redrive(transaction, 'busy'))
+    const [first] = await commit<readonly TaskInfo[]>((transaction) => tasks.page(transaction, 'busy', { states: ['ready'] }))
+    await fill('elsewhere', [{ identifier: 'report', suspended: true }])
+    const [report] = await commit<readonly TaskInfo[]>((transaction) => tasks.page(transaction, 'elsewhere'))
+    await commit((transaction) => tasks.depend(transaction, report!, [{ need: 'it', on: first! }]))
+    await refused(/1 waiting task is needed by others/)
+    await commit((transaction) => tasks.cancel(transaction, 'elsewhere', report!.sequence))
     expect((await target.import(...from('busy', '--initialize'))).moved).toBe(4)
-  })
-
-  test('what a dead worker held moves too', async () => {
-    await fill('left behind', plain(2), { condition: 'singular-by-identifier' })
-    const dead = source.tasks()
-    await commit(async (transaction) => {
-      await dead.register(transaction)
-      await dead.poll(transaction, 'left behind', { size: 1 })
-    })
-    // A silence of a minute and more is that of a dead one.
-    await commit((transaction) => tasks.purgeOwners(transaction, 0))
-    expect(await target.import(...from('left behind', '--initialize'))).toMatchObject({ moved: 2 })
-    await register()
   })
 
   test('there, back and forth again, each task is there once', async () => {
@@ -223,11 +211,11 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     await expect
       .poll(
         async () => {
-          const { code, err } = await run(args)
+          const { code, err } = await run([...args, '--portion', '500'])
           expect([code, code === 0 ? '' : err]).toEqual([0, ''])
           return await waiting('many')
         },
-        { timeout: 30_000 },
+        { timeout: 60_000 },
       )
       .toBe(0)
     const moved = (await target.tasks('many')).map(({ identifier }) => identifier)
@@ -236,15 +224,77 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     expect(JSON.parse(again.out)).toMatchObject({ moved: 0 })
   })
 
-  test('what a run before had moved when it lost the end of its transaction is recognized', async () => {
-    await fill('twice', plain(3))
-    const inside = await commit<readonly TaskInfo[]>((transaction) => tasks.page(transaction, 'twice'))
-    // What the lost run has left here: the same tasks, pushed and committed.
-    const names = inside.map(({ sequence, created }) => `@moved:${sequence}:${created.getTime()}`)
-    await target.taskstream('topic', 'create', 'twice')
-    const stdin = names.map((externalId, n) => JSON.stringify({ identifier: `${n}`, externalId })).join('\n')
-    await run(['push', 'twice', '--stdin', '--url', target.url], { stdin })
+  /** What a run leaves that dies between its two commits: each task on both sides. */
+  const leaveTwice = async (topic: string): Promise<void> => {
+    await fill(topic, plain(3))
+    const id = await commit<string>((transaction) => tasks.record(transaction, { action: 'export', topic, count: 0 }))
+    const inside = await commit<readonly TaskInfo[]>((transaction) => tasks.page(transaction, topic))
+    const stdin = inside
+      .map(({ identifier, sequence }) => JSON.stringify({ identifier, externalId: `@moved:${id}:${sequence}` }))
+      .join('\n')
+    await run(['push', topic, '--stdin', '--initialize', '--url', target.url], { stdin })
+  }
+
+  test('what a run before had moved when it lost the end of its transaction is recognized, on the way back too', async () => {
+    await leaveTwice('twice')
     expect(await target.import(...from('twice'))).toMatchObject({ moved: 3, duplicates: 3, after: { there: 0, here: 3 } })
+    await leaveTwice('returned')
+    const { out } = await run([
+      'import',
+      'taskstream',
+      'returned',
+      '--from',
+      target.url,
+      '--url',
+      urlOf(source),
+      '--yes',
+      '-o',
+      'json',
+    ])
+    expect(JSON.parse(out)).toMatchObject({ moved: 3, duplicates: 3, after: { there: 0, here: 3 } })
+    expect(await waiting('returned')).toBe(3)
+  })
+
+  test('tasks of two databases that have the same numbers are others, and so is one that has an external id in common', async () => {
+    const other = `sqlite:${join(folder, 'other.db')}`
+    await run(['migrate', 'up', '--url', other])
+    await run(['push', 'merged', '0', '1', '--initialize', '--url', other])
+    await fill('merged', plain(2))
+    await target.import(...from('merged', '--initialize'))
+    const merged = await target.import('taskstream', 'merged', '--from', other)
+    expect(merged).toMatchObject({ moved: 2, duplicates: 0, after: { there: 0, here: 4 } })
+    await fill('same', [
+      { identifier: 'a', externalId: 'x', input: 'new' },
+      { identifier: 'b', externalId: 'y', input: 'old' },
+      { identifier: 'c' },
+    ])
+    const stdin = ['a', 'b'].map((identifier, n) => JSON.stringify({ identifier, externalId: 'xy'[n], input: 'old' })).join('\n')
+    await run(['push', 'same', '--stdin', '--initialize', '--url', target.url], { stdin })
+    const done = await target.import(...from('same'))
+    expect(done).toMatchObject({ moved: 2, duplicates: 1, after: { there: 1, here: 3 } })
+    expect(countsOf(done.left)).toEqual({ 'with the external id of another task here': 1 })
+    expect((await target.import(...from('same'))).moved).toBe(0)
+  })
+
+  test('a copy of a database is refused, also after its first tasks have ended', async () => {
+    const [url, copy] = ['original', 'copy'].map((name) => `sqlite:${join(folder, `${name}.db`)}`) as [string, string]
+    await run(['migrate', 'up', '--url', url])
+    await run(['push', 'copied', 'a', 'b', 'c', '--initialize', '--url', url])
+    const database = new DatabaseSync(join(folder, 'original.db'))
+    database.exec(`vacuum into '${join(folder, 'copy.db')}'`)
+    database.close()
+    await run(['purge', 'copied', '--state', 'ready', '--limit', '1', '--yes', '--url', copy])
+    const { code, err } = await run(['import', 'taskstream', 'copied', '--from', url, '--url', copy, '--yes'])
+    expect([code, err]).toEqual([5, expect.stringMatching(/or a copy of it: both have copied @2/)])
+  })
+
+  test('few large tasks are moved at a time, however many are asked for', async () => {
+    await fill(
+      'large',
+      Array.from({ length: 3 }, (_, n) => ({ identifier: `${n}`, input: String(n).repeat(9_000_000) })),
+    )
+    const done = await target.import(...from('large', '--initialize', '--portion', '20000'))
+    expect(done).toMatchObject({ moved: 3, after: { there: 0, here: 3 } })
   })
 
   test('a file of SQLite moves here, and a job without an id is still one', async () => {

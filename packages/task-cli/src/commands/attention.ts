@@ -19,7 +19,9 @@ export function addAttention(program: Command): void {
   withCommon(
     program.command('attention').description(`say whether anything is wrong, and what first; ends with ${exitCodes.no} if so`),
   ).action(showAttention)
-  withCommon(program.command('changes').description('show what has changed: releases, deaths, pauses, new errors, timers, actions'))
+  withCommon(
+    program.command('changes').description('show what has changed: releases, deaths, pauses, new errors, timers, actions'),
+  )
     .option('--since <span>', 'of the last 15m, 2h or 3d', span, 7_200_000)
     .action(async ({ since, ...options }: CommonOptions & { readonly since: number }) => {
       await using database = await openDatabase(options)

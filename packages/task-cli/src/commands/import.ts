@@ -1,5 +1,7 @@
 import { cutText, taskLimits } from '@taskstream/task-api'
 import type { FilterState, PushedTask, TaskCount, TopicOptions } from '@taskstream/task-api'
+import { sql } from '@taskstream/task-sql'
+import type { Dialect, Verb } from '@taskstream/task-sql'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { confirmWrite, withConfirmation } from '../core/confirm.ts'
@@ -85,12 +87,14 @@ async function runImport(library: OriginName, queue: string, options: ImportOpti
   const { transactions, tasks } = database
   const push: Push = (creations, transaction) =>
     transaction === undefined
-      ? transactions<PushedTask[]>((each) => tasks.push(each, topic, creations))
+      ? transactions<PushedTask[]>(async (each) => {
+          await tasks.verb(durable)(each)
+          return (await tasks.push(each, topic, creations)) as PushedTask[]
+        })
       : (tasks.push(transaction, topic, creations) as Promise<PushedTask[]>)
   const request = { queue, names, ...(key !== undefined && { key }) }
   await using origin = await openOrigin(library, request, options, { database, topic }, push)
   if (!initialize) await checkTopicKnown(database, topic)
-  if (!dryRun) await origin.prepare?.()
   const survey = await origin.survey()
   const lost = [...survey.lost, ...(await lostOn(database, topic, survey, initialize ? origin.options : undefined))]
   const before = { there: survey.waiting, here: await waitingHere(database, topic) }
@@ -111,18 +115,21 @@ async function runImport(library: OriginName, queue: string, options: ImportOpti
     for (const line of preview.slice(1)) console.error(visible(line))
     await confirmWrite({ preview: preview[0]!, count }, database, options)
     await make()
+    await origin.begin?.()
     done = await moveAll(origin, count, options.portion)
     await record(origin, done.moved, database, topic)
   }
   const after = { there: (await origin.survey()).waiting, here: await waitingHere(database, topic) }
   const { moved, duplicates, isStopped } = done
+  const stayed = origin.stayed?.() ?? []
   const lines = [
     `${dryRun ? `would be moved: ${count}` : `moved: ${moved}${duplicates > 0 ? `, of which ${duplicates} were here already` : ''}`}`,
     `waiting in ${library === 'taskstream' ? origin.place : library}: ${before.there} before, ${after.there} after`,
     `waiting in the topic: ${before.here} before, ${after.here} after`,
+    ...linesOf('stay there', stayed),
     ...(dryRun || count === 0 ? [...linesOf('stay there', survey.left), ...linesOf('not kept', lost)] : []),
   ]
-  const json = { library, queue, topic, dryRun, moved, duplicates, before, after, left: survey.left, lost }
+  const json = { library, queue, topic, dryRun, moved, duplicates, before, after, left: [...survey.left, ...stayed], lost }
   printDone({ json, lines, names: [topic] }, options)
   if (!isStopped) return
   console.error(
@@ -131,6 +138,12 @@ async function runImport(library: OriginName, queue: string, options: ImportOpti
     ),
   )
   process.exitCode = exitCodes.interrupted
+}
+
+/** What is taken away there must not be lost here with a crash of the server, which does not wait for its disk if it is told so. */
+function* durable({ dialect }: { readonly dialect: Dialect }): Verb<void> {
+  if (dialect.system !== 'postgresql') return
+  yield sql`select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`
 }
 
 /** Remembers who has moved how many: here, and there if that is ours. */
@@ -146,7 +159,7 @@ async function record(origin: Origin, count: number, database: NamedDatabase, to
     ...(actor !== undefined && { actor }),
   }
   await database.transactions<string>((transaction) => database.tasks.record(transaction, action))
-  await origin.record?.(count, database.place)
+  await origin.record?.(count)
 }
 
 function rest({ limit }: ImportOptions, moved: number): Readonly<Record<string, string | undefined>> {

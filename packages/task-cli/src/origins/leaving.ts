@@ -6,9 +6,8 @@ import { CommandError } from '../core/exit-codes.ts'
 import { quoted } from '../core/explain.ts'
 import { readTopics } from '../core/topics.ts'
 
-const dayMs = 86_400_000
-/** Nobody gives a node a longer lease without a reason: that of a node which tells of itself is known. */
-const longLeaseMs = 60_000
+/** What moves: it is at nobody's hands, and has not ended. */
+export const waiting: readonly FilterState[] = ['ready', 'delayed']
 
 /** Where the tasks go. */
 export interface Goal {
@@ -16,32 +15,21 @@ export interface Goal {
   readonly topic: string
 }
 
-/** No node there would take the tasks of a dead one from it. */
-export async function takeFromDead(transaction: unknown, topic: string, { tasks }: NamedDatabase): Promise<void> {
-  const nodes: readonly NodeInfo[] = await tasks.nodes(transaction, { withinMs: dayMs })
-  if (nodes.some((node) => isAt(node, topic))) return
-  const leases = nodes.map(({ report }) => report?.leaseMs ?? 0)
-  await tasks.expire(transaction, { olderThanMs: Math.max(longLeaseMs, ...leases), then: 'ready' })
-}
-
-/** Whether a process may be at work on the topic: one that has just begun has told nothing yet. */
-const isAt = ({ life, report }: NodeInfo, topic: string): boolean =>
-  (life === 'living' || life === 'silent') &&
-  (report === undefined || (report.omitted ?? 0) > 0 || report.topics.some((each) => each.topic === topic))
-
 /**
  * If this process dies between its two commits, a task is on both sides until the next run. A worker there would do it too, and in a topic with a
  * condition it may have the task before it.
  *
  * @throws CommandError refused
  */
-export async function checkNobody(transaction: unknown, topic: string, { tasks, place }: NamedDatabase): Promise<void> {
+export async function checkNobody(transaction: unknown, { tasks, place }: NamedDatabase): Promise<void> {
   const nodes: readonly NodeInfo[] = await tasks.nodes(transaction)
-  const alive = nodes.filter((node) => isAt(node, topic)).map(({ owner }) => owner)
+  // What a node tells of its topics may be half a minute old, and leaves out those that are paused.
+  const alive = nodes.filter(({ life, report }) => (life === 'living' || life === 'silent') && report?.kind !== 'scheduler')
   if (alive.length === 0) return
+  const names = alive.slice(0, 3).map(({ owner }) => owner)
   throw new CommandError(
     'refused',
-    `${alive.slice(0, 3).join(', ')} may still be at work on "${topic}" in ${place}: stop what works there first. A process that was killed counts as dead once its lease has run out`,
+    `${names.join(', ')}${alive.length > 3 ? ` and ${alive.length - 3} more` : ''} may be at work in ${place}: stop them first. A process that was killed counts as dead once its lease has run out`,
   )
 }
 
@@ -58,12 +46,26 @@ export async function checkAllMove(topic: string, condition: PollCondition, sour
     (state !== 'suspended' || condition === 'singular-by-identifier-suspend-until-success')
   const countOf = (state: FilterState): number => counts.get(state)?.count ?? 0
   const state = states.find((each) => isObstacle(each) && countOf(each) > 0)
-  if (state === undefined) return
+  if (state === undefined) return await checkNoneNeeded(topic, source)
   throw new CommandError(
     'refused',
     `in "${topic}" of ${source.place}, ${countOf(state)} ${state} ${countOf(state) === 1 ? 'task keeps' : 'tasks keep'} others of the same identifier waiting: let workers there do what can be done, or redrive, cancel or purge what is ${state}`,
   )
 }
+
+async function checkNoneNeeded(topic: string, source: NamedDatabase): Promise<void> {
+  const needed =
+    sumOf(await countsOf(source, topic, { states: waiting })) -
+    sumOf(await countsOf(source, topic, { states: waiting, unneeded: true }))
+  if (needed === 0) return
+  throw new CommandError(
+    'refused',
+    `in "${topic}" of ${source.place}, ${needed} waiting ${needed === 1 ? 'task is' : 'tasks are'} needed by others, and would stay: let workers there do what can be done`,
+  )
+}
+
+const sumOf = (counts: ReadonlyMap<FilterState, TaskCount>): number =>
+  [...counts.values()].reduce((sum, { count }) => sum + count, 0)
 
 export async function optionsOf(database: NamedDatabase, topic: string): Promise<Required<TopicOptions>> {
   return (await readTopics(database, 1)).find((each) => each.topic === topic)!
@@ -92,24 +94,43 @@ export async function checkAlike(there: Required<TopicOptions>, queue: string, s
 }
 
 /**
- * Within one database a task would find itself by its external id, and be taken away.
+ * Within one database a task would find itself by its external id, and be taken away. In a copy it would be there twice.
  *
  * @throws CommandError refused
  */
-export async function checkApart(
-  { topic, sequence, identifier, created }: TaskInfo,
-  source: NamedDatabase,
-  { database }: Goal,
-): Promise<void> {
-  const same = await database
-    .reading<TaskInfo | undefined>((transaction) => database.tasks.task(transaction, topic, sequence))
+export async function checkApart(portion: readonly TaskInfo[], source: NamedDatabase, { database }: Goal): Promise<void> {
+  const [first] = portion
+  if (!first) return
+  const { topic } = first
+  const times = portion.map(({ created }) => created.getTime())
+  const [earliest, latest] = [Math.min(...times), Math.max(...times)]
+  const there: readonly TaskInfo[] = await database
+    .reading<readonly TaskInfo[]>((transaction) =>
+      database.tasks.page(transaction, topic, {
+        from: first.sequence,
+        to: portion.at(-1)!.sequence,
+        createdFrom: new Date(earliest),
+        createdBefore: new Date(latest + 1),
+        size: 1_000,
+      }),
+    )
     .catch((error: unknown) => {
-      if (isTaskError(error, 'TOPIC_UNKNOWN')) return undefined
+      if (isTaskError(error, 'TOPIC_UNKNOWN')) return []
       throw error
     })
-  if (!same || same.identifier !== identifier || same.created.getTime() !== created.getTime()) return
+  const known = new Map(there.map((task) => [task.sequence, task]))
+  const twin = portion.find((task) => {
+    const other = known.get(task.sequence)
+    return other && isSameWork(task, other) && task.created.getTime() === other.created.getTime()
+  })
+  if (!twin) return
   throw new CommandError(
     'refused',
-    `${source.place} is the database of the tasks itself, or a copy of it: both have ${topic} @${sequence}`,
+    `${source.place} is the database of the tasks itself, or a copy of it: both have ${topic} @${twin.sequence}`,
   )
+}
+
+/** Whether two tasks are about the same, as far as their pushes say. */
+export function isSameWork(left: TaskInfo, right: TaskInfo): boolean {
+  return left.identifier === right.identifier && left.input === right.input
 }

@@ -1,5 +1,5 @@
 /** Finds the queue that the options name. */
-import { isTaskError } from '@taskstream/task-api'
+import { isTaskError, TaskError } from '@taskstream/task-api'
 import { connect, openDatabase } from '../core/database.ts'
 import { CommandError } from '../core/exit-codes.ts'
 import { noteSecretsOf } from '../core/secrets.ts'
@@ -98,11 +98,11 @@ function ofSource(error: unknown): unknown {
   if (error.code === 'SCHEMA_OLDER')
     return new CommandError(
       'refused',
-      `--from: the tables are those of an earlier release: taskstream migrate up --url …, with its address`,
+      `--from: the tables in ${place} are those of an earlier release: taskstream migrate up --url …, with its address`,
     )
   if (error.code === 'SCHEMA_NEWER')
-    return new CommandError('refused', '--from: the tables are those of a later release: use its command line')
-  return error
+    return new CommandError('refused', `--from: the tables in ${place} are those of a later release: use its command line`)
+  return new TaskError(error.code, `--from: ${error.message}`, error.data, { cause: error })
 }
 
 function fromOf({ from, fromFile }: FromOptions): string | undefined {

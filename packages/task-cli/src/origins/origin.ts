@@ -46,12 +46,14 @@ export interface Origin extends AsyncDisposable {
   /** How its tasks are polled, which a topic that is made for them takes over. */
   readonly options?: TopicOptions
   survey(): Promise<Survey>
-  /** Called before the survey if something is to be moved: makes ready what nobody has any more. */
-  prepare?(): Promise<void>
   /** Called before anything is moved, also if nothing is to be. @throws CommandError refused, if that would break a promise */
   check?(): Promise<void>
+  /** Called once before the first move. */
+  begin?(): Promise<void>
+  /** What turned out to stay while others were moved. */
+  stayed?(): readonly Remark[]
   /** Called once so many were moved. */
-  record?(count: number, to: string): Promise<void>
+  record?(count: number): Promise<void>
   /**
    * Moves the jobs that come next, at most so many. If the process dies at any moment, each job is there, or here, or both; a job that is on both sides
    * is recognized by its external id when it is moved again.

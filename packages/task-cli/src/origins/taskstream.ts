@@ -1,27 +1,17 @@
 /** Topics of another database of ours, such as the file of SQLite that has become too small: what waits there waits here, in the same order. */
-import { cutText, taskLimits } from '@taskstream/task-api'
-import type {
-  Activation,
-  FilterState,
-  LockedTasks,
-  PushedTask,
-  TaskCount,
-  TaskCreation,
-  TaskInfo,
-  TopicLimits,
-} from '@taskstream/task-api'
+import type { Activation, FilterState, TaskCount, TaskInfo, TopicLimits } from '@taskstream/task-api'
 import type { NamedDatabase } from '../core/database.ts'
 import { quoted } from '../core/explain.ts'
 import { checkTopicKnown } from '../core/known.ts'
-import { operatorOf } from '../core/operator.ts'
-import { checkAlike, checkAllMove, checkApart, checkNobody, countsOf, optionsOf, takeFromDead } from './leaving.ts'
+import { checkAlike, checkAllMove, checkApart, checkNobody, countsOf, optionsOf, waiting } from './leaving.ts'
 import type { Goal } from './leaving.ts'
+import { recordMove } from './moved-names.ts'
+import { goalNote, MovingTopic } from './moving-topic.ts'
 import { remarks } from './origin.ts'
 import type { Origin, Push, Remark, Survey } from './origin.ts'
 
-const waiting: readonly FilterState[] = ['ready', 'delayed']
-/** Payloads may be large, so fewer are read at a time than are moved. */
-const pageSize = 100
+/** So many tasks are moved in one transaction at most. */
+const mostTasks = 1_000
 
 /**
  * Opens a topic of the source.
@@ -37,78 +27,26 @@ export async function openTopic(
   await checkTopicKnown(source, queue)
   const { order, condition, keyed } = await optionsOf(source, queue)
   await checkAlike({ order, condition, keyed }, queue, source, goal)
-  const { tasks } = source
-  const isOrdered = condition !== 'none'
-  // What was moved is not looked for again. What others had locked is looked for in the end.
-  let from = 0
-
-  const lock = async (transaction: unknown, limit: number): Promise<LockedTasks['tasks']> => {
-    for (let isAgain = false; ;) {
-      const { tasks: locked, last }: LockedTasks = await tasks.lock(transaction, queue, {
-        states: waiting,
-        from,
-        limit,
-        unneeded: true,
-        skipLocked: !isOrdered,
-      })
-      if (last === undefined && (isAgain || from === 0)) return []
-      isAgain ||= last === undefined
-      from = last === undefined ? 0 : last + 1
-      if (locked.length > 0) return locked
-    }
-  }
-  const moved = async (transaction: unknown, size: number): Promise<readonly PushedTask[]> => {
-    await checkNobody(transaction, queue, source)
-    const locked = (await lock(transaction, size)).map(({ sequence }) => sequence)
-    if (locked.length === 0) return []
-    const infos = await read(transaction, locked)
-    await checkApart(infos[0]!, source, goal)
-    const pushed = await push(infos.map(toCreation))
-    // They are gone: one that was only cancelled could be revived, or keep its external id from being pushed there again.
-    const gone = (await tasks.purge(transaction, queue, { sequences: locked, states: waiting, limit: locked.length })) as number
-    if (gone < locked.length)
-      throw new Error(`${locked.length - gone} tasks of "${queue}" could not be taken away in ${source.place}`)
-    return pushed
-  }
-  const read = async (transaction: unknown, locked: readonly number[]): Promise<readonly TaskInfo[]> => {
-    const wanted = new Set(locked)
-    const found: TaskInfo[] = []
-    let after = locked[0]! - 1
-    while (found.length < wanted.size) {
-      const page: readonly TaskInfo[] = await tasks.page(transaction, queue, { states: waiting, after, size: pageSize })
-      found.push(...page.filter(({ sequence }) => wanted.has(sequence)))
-      after = page.at(-1)!.sequence
-    }
-    return found
-  }
+  const topic = new MovingTopic(queue, source, goal, push, condition !== 'none')
   return {
     place: source.place,
     options: { order, condition, keyed },
-    prepare: async () => {
-      await source.transactions((transaction) => takeFromDead(transaction, queue, source))
-    },
     check: async () => {
-      const [any]: readonly TaskInfo[] = await source.reading((transaction) => tasks.page(transaction, queue, { size: 1 }))
-      if (any) await checkApart(any, source, goal)
-      await source.reading((transaction) => checkNobody(transaction, queue, source))
-      if (isOrdered) await checkAllMove(queue, condition, source)
+      const { tasks, reading } = source
+      await checkApart(await reading<readonly TaskInfo[]>((transaction) => tasks.page(transaction, queue)), source, goal)
+      await reading((transaction) => checkNobody(transaction, source))
+      if (condition !== 'none') await checkAllMove(queue, condition, source)
     },
-    record: async (count, to) => {
-      const { actor, via } = operatorOf(source)
-      const note = cutText(`to ${to}`, taskLimits.noteLength)
-      await source.transactions<string>((transaction) =>
-        tasks.record(transaction, { action: 'export', topic: queue, count, via, note, ...(actor !== undefined && { actor }) }),
-      )
-    },
+    begin: () => topic.begin(),
+    stayed: () =>
+      remarks({
+        what: 'with the external id of another task here',
+        count: topic.foreign,
+        hint: 'a task of this id is another one here, or has been: look at both, and cancel one',
+      }),
+    record: (count) => recordMove(source, queue, count, goalNote(goal)),
     survey: () => surveyOf(source, queue, order === 'priority' || order === 'shared', keyed),
-    move: (size) => {
-      const before = from
-      return source.transactions((transaction) => {
-        // A transaction that is repeated begins anew.
-        from = before
-        return moved(transaction, size)
-      })
-    },
+    move: (size) => topic.move(Math.min(size, mostTasks)),
   }
 }
 
@@ -135,32 +73,6 @@ async function lostOf({ tasks, reading }: NamedDatabase, topic: string): Promise
   )
 }
 
-/**
- * A task as it is pushed here. One without an external id gets one by which a second push knows it. It begins with `@`, so that a job without an id is
- * still one without.
- */
-function toCreation(task: TaskInfo): TaskCreation {
-  const { identifier, input, reference, priority, headers, due, deadline, sequence, created } = task
-  const { externalId = `@moved:${sequence}:${created.getTime()}` } = task
-  const maxTries = triesOf(task)
-  return {
-    identifier,
-    externalId,
-    priority,
-    ...(input !== undefined && { input }),
-    ...(reference !== undefined && { reference }),
-    ...(headers !== undefined && { headers }),
-    ...(due !== undefined && { due }),
-    ...(deadline !== undefined && { deadline }),
-    ...(maxTries !== undefined && { maxTries }),
-  }
-}
-
-/** The tries that are left. A signature covers the number with which a job was pushed. */
-function triesOf({ maxTries, tries, headers }: TaskInfo): number | undefined {
-  return maxTries === undefined || headers?.['sig'] !== undefined ? maxTries : Math.max(1, maxTries - tries)
-}
-
 async function surveyOf(source: NamedDatabase, topic: string, isPrioritized: boolean, isKeyed: boolean): Promise<Survey> {
   const all = await countsOf(source, topic)
   const unneeded = await countsOf(source, topic, { states: waiting, unneeded: true })
@@ -170,7 +82,11 @@ async function surveyOf(source: NamedDatabase, topic: string, isPrioritized: boo
   return {
     waiting: movable,
     left: remarks(
-      { what: 'active', count: sum(all, 'active'), hint: 'let their workers finish them, then import again' },
+      {
+        what: 'active',
+        count: sum(all, 'active'),
+        hint: 'let their workers finish them, and import again; those of a dead one come back once a worker starts there',
+      },
       {
         what: 'needed by others',
         count: sum(all, ...waiting) - movable,
