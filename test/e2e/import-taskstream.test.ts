@@ -35,7 +35,6 @@ describe.skipIf(!canRun)('from another database of ours', () => {
     source.transactions((transaction) => work(transaction) as Promise<Result>)
   /** Whoever lives there keeps tasks from being moved. */
   const leave = (): Promise<unknown> => commit((transaction) => tasks.purgeOwners(transaction, 0))
-  const away = (): Promise<unknown> => commit((transaction) => tasks.unregister(transaction))
   const fill = (topic: string, creations: readonly TaskCreation[], options?: TopicOptions): Promise<unknown> =>
     commit(async (transaction) => {
       await tasks.initialize(transaction, topic, options)
