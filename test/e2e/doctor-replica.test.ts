@@ -7,16 +7,21 @@ import { expect, test } from 'vitest'
 import { complaintsAmong, findingOf } from '../conformance/examining.ts'
 import { startPostgres } from '../databases/postgres-server.ts'
 
+/** The end of a pool does not wait until the server has closed its connections, and the server is ended next: the pool and its clients hear of that. */
+function ending(pool: pg.Pool): pg.Pool {
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
+}
+
 test('the doctor finds that a server is a replica, and makes its other checks there too', async () => {
   await using primary = await startPostgres({ durable: true })
   const tasks = sqlTaskRepository({ dialect: postgres(), adapter: fromPg })
-  const pool = new pg.Pool({ connectionString: primary.url, max: 2 })
+  const pool = ending(new pg.Pool({ connectionString: primary.url, max: 2 }))
   await tasks.migrate(pgTransactions(pool))
   await pool.end()
   await using replica = await primary.standby('replica')
-  const readers = new pg.Pool({ connectionString: replica.url, max: 2 })
-  // The end of a pool does not wait until the server has closed its connections, and the server is ended next.
-  readers.on('connect', (client) => client.on('error', () => {}))
+  const readers = ending(new pg.Pool({ connectionString: replica.url, max: 2 }))
   const findings = await examine({
     tasks,
     transactions: pgTransactions(readers),
