@@ -57,21 +57,26 @@ export async function finish(
   }
   const drainMs = performance.now() - begunMs
   // What polls and maintenance tidy up goes while a node lives.
-  const tidied = async (): Promise<Pick<Left, 'holdings' | 'turns'> & { readonly slots: readonly Row[] }> => ({
-    holdings: await holdingsOf(site),
+  const living = (): string[] => [...crew.members].flatMap(({ owner }) => owner ?? [])
+  const tidied = async (): Promise<Pick<Left, 'turns'> & Record<'holdings' | 'slots', readonly Row[]>> => ({
+    holdings: await holdingsOf(site, living()),
     turns: (await look('task_turn', 'topic')).length,
     slots: await look('task_slot', 'owner'),
   })
-  const isLiving = ({ owner }: Row): boolean => [...crew.members].some((member) => member.owner === owner)
+  const isLiving = ({ owner }: Row): boolean => living().includes(String(owner))
   let now = await tidied()
-  for (let looks = 0; looks < mostLooks && (now.holdings > 0 || now.turns > 0 || !now.slots.every(isLiving)); looks++) {
+  for (let looks = 0; looks < mostLooks && (now.holdings.length > 0 || now.turns > 0 || !now.slots.every(isLiving)); looks++) {
     await delay(100)
     now = await tidied()
   }
   // What the server says of itself tells a lock that nobody gives up from work that nobody takes.
   const open =
-    unfinished > 0 || now.turns > 0
-      ? { server: await site.describe?.().catch(String), turns: await look('task_turn', '*') }
+    unfinished > 0 || now.turns > 0 || now.holdings.length > 0
+      ? {
+          server: await site.describe?.().catch(String),
+          turns: await look('task_turn', '*'),
+          holdings: now.holdings,
+        }
       : undefined
   await crew.stopAll('node', 'jobs', 'leader')
   const owners = await look('task_owner', 'owner')
@@ -80,7 +85,7 @@ export async function finish(
     processes: crew.leaks,
     unfinished,
     owners: Math.max(0, owners.filter(({ owner }) => !gone.has(String(owner))).length - nameless),
-    holdings: now.holdings,
+    holdings: now.holdings.length,
     turns: (await look('task_turn', 'topic')).length,
     slots: (await look('task_slot', 'owner')).length,
     lanes: await lanesOf(site),
@@ -97,17 +102,20 @@ async function ask(subject: Site['subject'], statement: Statement): Promise<read
   return (await subject.transactions((transaction) => subject.execute(transaction, statement))) as readonly Row[]
 }
 
-/** Notes of chunks that polls have passed, or that are further behind the topic's last task than a poll lets them be. */
-async function holdingsOf({ subject }: Site): Promise<number> {
-  if (subject.engine !== 'postgres') return 0
-  const [row] = await ask(
+/**
+ * Notes of chunks that polls have passed, or that are further behind a living process's claim than its next poll lets them be. Who is killed
+ * after the last claim in a topic takes along what it has learned: its notes then stay until somebody claims there again.
+ */
+async function holdingsOf({ subject }: Site, living: readonly string[]): Promise<readonly Row[]> {
+  if (subject.engine !== 'postgres') return []
+  return ask(
     subject,
-    sql`select count(*) as number from taskstream.task_holding h join taskstream.task_topic p on p.topic = h.topic
+    sql`select h.*, p.floor, p.listing from taskstream.task_holding h join taskstream.task_topic p on p.topic = h.topic
          where p.listing
             or (h.chunk + 1) << 13 <= p.floor
-            or (h.chunk + 4) << 13 <= (select max(t.sequence) from taskstream.task t where t.topic = h.topic)`,
+            or exists (select from taskstream.task_holding n
+                        where n.topic = h.topic and n.chunk >= h.chunk + 4 and n.owner = any (${`{${living.join(',')}}`}::text[]))`,
   )
-  return Number(row?.['number'])
 }
 
 /** How many lock stripes there are too many or too few, over all topics. */
