@@ -12,8 +12,8 @@ export default defineConfig(({ mode }) => {
     test: {
       globalSetup: ['test/databases/global-setup.ts'],
       reporters: ['default', './test/timings.ts', './test/guarantees/reporter.ts'],
-      // Tests of faults wait more than they work, so two cores take three workers.
-      maxWorkers: tier === 'default' ? 3 : 2,
+      // Tests of faults wait more than they work, so two cores take more workers than two.
+      maxWorkers: tier === 'default' ? 4 : tier === 'all' ? 3 : 2,
       // Every engine runs the same tests; the name is what `--project` takes, and what they are told.
       projects: Object.entries(filesOf(tier, process.env)).map(([name, { include, exclude }]) => ({
         ssr,

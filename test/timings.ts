@@ -1,12 +1,17 @@
 /** A vitest reporter that says where the time went, by project, and which files took longest. */
 import Table from 'cli-table3'
-import type { Reporter, TestModule } from 'vitest/node'
+import type { Reporter, TestModule, Vitest } from 'vitest/node'
 
 /** The list has no more files than a reader would read. */
 const longest = 12
 
 export default class TimingsReporter implements Reporter {
   #began = 0
+  #workers = 1
+
+  onInit({ config }: Vitest): void {
+    this.#workers = config.maxWorkers
+  }
 
   onTestRunStart(): void {
     this.#began = performance.now()
@@ -21,7 +26,7 @@ export default class TimingsReporter implements Reporter {
       const tests = own.reduce((sum, { module }) => sum + [...module.children.allTests()].length, 0)
       table.push([project, tests, own.length, secondsOf(sumOf(own)), own.slice(0, 2).map(told).join('\n')])
     }
-    console.log(`\nWhere the time went: ${secondsOf(performance.now() - this.#began)} s in all, two files at a time`)
+    console.log(`\nWhere the time went: ${secondsOf(performance.now() - this.#began)} s in all, ${this.#workers} files at a time`)
     console.log(table.toString())
     console.log(`Longest: ${files.slice(0, longest).map(told).join(', ')}\n`)
   }
