@@ -224,6 +224,44 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     expect(level).toBe('read committed')
   })
 
+  test('calls that nobody has awaited run before the end of their transaction, or not at all', async () => {
+    await open.transactions((transaction) => tasks.initialize(transaction, 'unawaited'))
+    const pushed = async (): Promise<string[]> =>
+      (await open.transactions<TaskInfo[]>((transaction) => tasks.page(transaction, 'unawaited'))).map(
+        ({ identifier }) => identifier,
+      )
+    const push = (transaction: AnyTransaction, id: string, topic = 'unawaited'): unknown => tasks.push(transaction, topic, id)
+    await open.transactions((transaction) => void [push(transaction, 'u1'), push(transaction, 'u2')])
+    expect(await pushed()).toEqual(['u1', 'u2'])
+    // After an error of the caller's own, what waits for its turn is not done on a connection that is somebody else's by then.
+    const failing = open.transactions((transaction) =>
+      Promise.all([push(transaction, 'u3'), Promise.reject(new Error('no')), push(transaction, 'u4'), push(transaction, 'u5')]),
+    )
+    await expect(failing).rejects.toThrow('no')
+    expect(await pushed()).toEqual(['u1', 'u2'])
+    const refused = open.transactions((transaction) => void [push(transaction, 'u6'), push(transaction, 'u7', 'no such topic')])
+    expect(await codeOf(refused)).toBe('TOPIC_UNKNOWN')
+    expect(await pushed()).toEqual(['u1', 'u2'])
+    await open.transactions((transaction) => tasks.destroy(transaction, 'unawaited'))
+  })
+
+  if (driver.sendsAtOnce)
+    onPostgres('what is sent at once is in the transaction, in its order, or nothing of it is', async () => {
+      const send = (transaction: AnyTransaction, ids: readonly string[]): Promise<unknown> =>
+        Promise.all(ids.flatMap((id) => [open.insertInvoice(transaction, id), tasks.push(transaction, 'at once', id)]))
+      await open.transactions((transaction) => tasks.initialize(transaction, 'at once'))
+      await open.transactions((transaction) => send(transaction, ['s1', 's2', 's3']))
+      const failing = open.transactions(async (transaction) => {
+        const broken = query(open, transaction, sql`select 1 / ${0}::int`)
+        await Promise.all([send(transaction, ['s4']), broken, send(transaction, ['s5'])])
+      })
+      await expect(failing).rejects.toThrow()
+      const pushed = await open.transactions<TaskInfo[]>((transaction) => tasks.page(transaction, 'at once'))
+      expect(pushed.map(({ identifier }) => identifier)).toEqual(['s1', 's2', 's3'])
+      expect((await seen()).invoices.filter((id) => id.startsWith('s'))).toEqual(['s1', 's2', 's3'])
+      await open.transactions((transaction) => query(open, transaction, sql`delete from invoice where id like 's%'`))
+    })
+
   onAnyPostgres('a transaction whose error was ignored is not taken for committed', async () => {
     const ignoring = open.transactions(async (transaction) => {
       await open.insertInvoice(transaction, 'f')

@@ -31,6 +31,8 @@ export interface Driver {
   readonly reopens?: true
   /** Whether the library waits for a connection without a limit. */
   readonly waits?: true
+  /** Whether statements of one connection are sent without waiting for the answers of those before. */
+  readonly sendsAtOnce?: true
   /** @param at the URL of a database, or a file */
   open(at: string, pool?: PoolSettings): Promise<OpenDriver>
 }

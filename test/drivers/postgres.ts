@@ -192,7 +192,8 @@ async function openPrisma(connectionString: string, { max }: PoolSettings = ordi
 export const postgresDrivers: readonly Driver[] = [
   { name: 'pg', open: openPg },
   { name: 'pg with int8 as numbers', open: (url, pool) => openPg(url, pool, { types: int8AsNumber }) },
-  { name: 'postgres.js', waits: true, open: (url) => openPostgresJs(url) },
+  { name: 'pg with a pipeline', sendsAtOnce: true, open: (url, pool) => openPg(url, pool, { pipeline: true }) },
+  { name: 'postgres.js', waits: true, sendsAtOnce: true, open: (url) => openPostgresJs(url) },
   { name: 'postgres.js with camel case', waits: true, open: (url) => openPostgresJs(url, { transform: postgresJs.camel }) },
   { name: 'postgres.js with Pascal case', waits: true, open: (url) => openPostgresJs(url, { transform: postgresJs.pascal }) },
   { name: 'postgres.js with kebab case', waits: true, open: (url) => openPostgresJs(url, { transform: postgresJs.kebab }) },

@@ -2,6 +2,7 @@ import { invalid } from '@taskstream/task-api'
 import type { Execution, Outcome } from '@taskstream/task-api'
 import type { Dialect } from './dialect.ts'
 import type { Statement } from './statement.ts'
+import { inTurn } from './under-way.ts'
 import type { SqlAdapter, Verb } from './verb.ts'
 
 /** How a repository runs statements through its adapter. */
@@ -18,7 +19,11 @@ export function runVerb<Transaction, E extends Execution, Result>(
   running: Running,
 ): Outcome<E, Result> {
   const outcome =
-    adapter.execution === 'sync' ? runSync(adapter, transaction, verb, running) : runAsync(adapter, transaction, verb, running)
+    adapter.execution === 'sync'
+      ? runSync(adapter, transaction, verb, running)
+      : isObject(transaction)
+        ? inTurn(transaction, () => runAsync(adapter, transaction, verb, running))
+        : runAsync(adapter, transaction, verb, running)
   return outcome as Outcome<E, Result>
 }
 
@@ -42,34 +47,7 @@ function runSync<Transaction, Result>(
   return step.value
 }
 
-/** The last verb that was called in each transaction, until it has ended. Never rejects. */
-const last = new WeakMap<object, Promise<void>>()
-
-/**
- * Verbs of one transaction follow each other, also if they are called side by side, as by `Promise.all`: each relies on what its own statements have read
- * and locked before, and their statements must not mix.
- */
-function runAsync<Transaction, Result>(
-  adapter: SqlAdapter<Transaction>,
-  transaction: Transaction,
-  verb: Verb<Result>,
-  running: Running,
-): Promise<Result> {
-  const before = isObject(transaction) ? last.get(transaction) : undefined
-  const result = before
-    ? before.then(() => runSteps(adapter, transaction, verb, running))
-    : runSteps(adapter, transaction, verb, running)
-  if (isObject(transaction)) {
-    const end = (): void => {
-      if (last.get(transaction) === ended) last.delete(transaction)
-    }
-    const ended: Promise<void> = result.then(end, end)
-    last.set(transaction, ended)
-  }
-  return result
-}
-
-async function runSteps<Transaction, Result>(
+async function runAsync<Transaction, Result>(
   adapter: SqlAdapter<Transaction>,
   transaction: Transaction,
   verb: Verb<Result>,

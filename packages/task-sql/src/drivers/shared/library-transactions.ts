@@ -1,6 +1,7 @@
 import { setTimeout as nextTurn } from 'node:timers/promises'
 import { abortOf, isTaskError } from '@taskstream/task-api'
 import type { TaskError, TransactionOptions, TransactionSource } from '@taskstream/task-api'
+import { untilAtRest, untilSettled } from '../../core/under-way.ts'
 import { endTransaction } from './ended-transactions.ts'
 import { answered } from './answered.ts'
 import { errorOrigin } from './error-origin.ts'
@@ -42,10 +43,11 @@ export function libraryTransactions<Transaction extends object>(
         begun = transaction
         abort?.throwIfAborted()
         try {
-          result = await work(transaction)
+          result = await untilSettled(transaction, work)
           abort?.throwIfAborted()
         } catch (error) {
           thrown = { error }
+          await answered(untilAtRest(transaction, error)).catch(giveUp)
           // The same event may tell `work` and the library that the connection was lost: the library must react first. This is a timer, as
           // postgres.js never sends what is written by `setImmediate` just before the connection closes, and can then never use it again.
           await nextTurn()

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { abortOf, isTaskError, TaskError } from '@taskstream/task-api'
 import type { Abort, TransactionOptions, TransactionSource } from '@taskstream/task-api'
 import { classifySqliteError } from '../../dialects/sqlite/errors.ts'
+import { untilAtRest, untilSettled } from '../../core/under-way.ts'
 import { nested } from './only-connection.ts'
 import { errorOrigin } from './error-origin.ts'
 
@@ -100,10 +101,11 @@ export function immediateTransactions<Transaction>(
         await whenFree(() => run(beginning))
         const state = { open: true }
         try {
-          result = await inside.run(state, async () => work(transaction))
+          result = await inside.run(state, () => untilSettled(transaction, work))
           abort?.throwIfAborted()
           await commit(run)
         } catch (error) {
+          await untilAtRest(transaction, error)
           await rollback(run)
           throw error
         } finally {

@@ -1,5 +1,6 @@
 import { isTaskError } from '@taskstream/task-api'
 import type { Abort } from '@taskstream/task-api'
+import { untilAtRest, untilSettled } from '../../core/under-way.ts'
 import { answered } from './answered.ts'
 import type { ErrorOrigin } from './error-origin.ts'
 import type { Phase } from './retry-transaction.ts'
@@ -54,7 +55,7 @@ export async function transactionAttempt<Connection, Result>(
   const forget = abort?.onAbort(giveUp)
   try {
     await session.begin().catch(rethrow)
-    const result = await work(session.connection)
+    const result = await untilSettled(session.connection, work)
     // The loss is reported before the commit is sent: from then on the outcome would be unknown.
     if (session.lost) rethrow(session.lost)
     enter('committing')
@@ -69,7 +70,8 @@ export async function transactionAttempt<Connection, Result>(
       throw error
     }
     // A connection that cannot roll back, or does not answer, is closed, which has the server roll back.
-    await answered(session.rollback()).catch((cause: Error) => (broken = cause))
+    const rolledBack = untilAtRest(session.connection, error).then(() => session.rollback())
+    await answered(rolledBack).catch((cause: Error) => (broken = cause))
     broken ??= session.lost
     if (broken && !sent) {
       enter('lost')
