@@ -165,6 +165,38 @@ describe.skipIf(!canRun)('attention', () => {
     expect(await kinds(needs)).toEqual(['paused-long', 'release-skew'])
   })
 
+  test('tells of what only a later release can read, once a deploy is over', async () => {
+    await using fleet = await open()
+    const { fixture, later, needs, node } = fleet
+    const { topic } = fixture
+    const since = new Date()
+    const newer = { activity: 'handle', message: 'version 2 is not known', code: 'INPUT_NEWER', since }
+    const all = [
+      await node('old-1', { topics: [{ topic, newer }] }, '1.3'),
+      await node('old-2', { topics: [{ topic, newer: { ...newer, since: new Date(since.getTime() + minute) } }] }, '1.3'),
+    ]
+    const beat = async (): Promise<void> => {
+      for (const each of all) await fixture.commit((transaction) => each.heartbeat(transaction))
+    }
+    later(9 * minute)
+    await beat()
+    expect(await kinds(needs)).toEqual([])
+    later(2 * minute)
+    await beat()
+    expect((await needs()).filter(({ id }) => id !== 'database')).toEqual([
+      {
+        id: 'input-newer',
+        severity: 'warn',
+        topic,
+        text: `${topic}: old-1 (release 1.3) and 1 more put off for 11 min what a later release has pushed, which runs once that release does: version 2 is not known`,
+        command: 'taskstream nodes',
+      },
+    ])
+    // Who has stopped puts nothing off.
+    for (const each of all) await fixture.commit((transaction) => each.unregister(transaction))
+    expect(await kinds(needs)).toEqual([])
+  })
+
   test('tells of an error that is new, and later only if it is frequent', async () => {
     await using fleet = await open()
     const { fixture, later, needs, node } = fleet

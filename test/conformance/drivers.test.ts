@@ -5,10 +5,11 @@ import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { awkward } from '../drivers/awkward.ts'
 import { drivers } from '../drivers/of-engine.ts'
-import { placeOf } from '../drivers/place.ts'
 import type { OpenDriver, Steps } from '../drivers/driver.ts'
+import { openDriver } from '../drivers/opened.ts'
+import type { Opened } from '../drivers/opened.ts'
 import { loseConnection } from '../drivers/lose-connection.ts'
-import { canRun, isMysql, openSubject, subjectName } from '../subject.ts'
+import { canRun, subjectName } from '../subject.ts'
 import type { AnyTransaction, Subject, Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
 
@@ -18,32 +19,16 @@ const onServer = testOn(['postgres', 'mariadb', 'mysql'])
 const onOneConnection = testOn(['sqlite-memory', 'sqlite-file', 'node-sqlite', 'libsql', 'pglite'])
 
 describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
+  let opened: Opened
   let subject: Subject
   let at: string
   let open: OpenDriver
   let tasks: Tasks
   beforeAll(async () => {
-    subject = await openSubject()
-    // Each driver migrates a database or a schema of its own.
-    at = await placeOf(subject)
-    open = await driver.open(at)
-    tasks = sqlTaskRepository({ dialect: open.dialect, adapter: open.adapter as OpenDriver['adapter'] & { execution: 'async' } })
-    const create: Steps = function* (transaction) {
-      yield open.adapter.execute(
-        transaction,
-        sql`create table invoice (id ${raw(isMysql ? 'text character set utf8mb4' : 'text')})`,
-      )
-    }
-    await open.transact(create)
+    opened = await openDriver(driver)
+    ;({ subject, at, open, tasks } = opened)
   })
-  afterAll(async () => {
-    await open.close()
-    if (subject.engine === 'mariadb') {
-      const drop = raw(`drop database ${new URL(at).pathname.slice(1)}`)
-      await subject.transactions((transaction) => subject.execute(transaction, drop))
-    }
-    await subject[Symbol.asyncDispose]()
-  })
+  afterAll(() => opened[Symbol.asyncDispose]())
 
   const seen = async (): Promise<{ invoices: string[]; tasks: string[] }> => ({
     invoices: await open.invoices(),
@@ -223,44 +208,6 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     await session.close()
     expect(level).toBe('read committed')
   })
-
-  test('calls that nobody has awaited run before the end of their transaction, or not at all', async () => {
-    await open.transactions((transaction) => tasks.initialize(transaction, 'unawaited'))
-    const pushed = async (): Promise<string[]> =>
-      (await open.transactions<TaskInfo[]>((transaction) => tasks.page(transaction, 'unawaited'))).map(
-        ({ identifier }) => identifier,
-      )
-    const push = (transaction: AnyTransaction, id: string, topic = 'unawaited'): unknown => tasks.push(transaction, topic, id)
-    await open.transactions((transaction) => void [push(transaction, 'u1'), push(transaction, 'u2')])
-    expect(await pushed()).toEqual(['u1', 'u2'])
-    // After an error of the caller's own, what waits for its turn is not done on a connection that is somebody else's by then.
-    const failing = open.transactions((transaction) =>
-      Promise.all([push(transaction, 'u3'), Promise.reject(new Error('no')), push(transaction, 'u4'), push(transaction, 'u5')]),
-    )
-    await expect(failing).rejects.toThrow('no')
-    expect(await pushed()).toEqual(['u1', 'u2'])
-    const refused = open.transactions((transaction) => void [push(transaction, 'u6'), push(transaction, 'u7', 'no such topic')])
-    expect(await codeOf(refused)).toBe('TOPIC_UNKNOWN')
-    expect(await pushed()).toEqual(['u1', 'u2'])
-    await open.transactions((transaction) => tasks.destroy(transaction, 'unawaited'))
-  })
-
-  if (driver.sendsAtOnce)
-    onPostgres('what is sent at once is in the transaction, in its order, or nothing of it is', async () => {
-      const send = (transaction: AnyTransaction, ids: readonly string[]): Promise<unknown> =>
-        Promise.all(ids.flatMap((id) => [open.insertInvoice(transaction, id), tasks.push(transaction, 'at once', id)]))
-      await open.transactions((transaction) => tasks.initialize(transaction, 'at once'))
-      await open.transactions((transaction) => send(transaction, ['s1', 's2', 's3']))
-      const failing = open.transactions(async (transaction) => {
-        const broken = query(open, transaction, sql`select 1 / ${0}::int`)
-        await Promise.all([send(transaction, ['s4']), broken, send(transaction, ['s5'])])
-      })
-      await expect(failing).rejects.toThrow()
-      const pushed = await open.transactions<TaskInfo[]>((transaction) => tasks.page(transaction, 'at once'))
-      expect(pushed.map(({ identifier }) => identifier)).toEqual(['s1', 's2', 's3'])
-      expect((await seen()).invoices.filter((id) => id.startsWith('s'))).toEqual(['s1', 's2', 's3'])
-      await open.transactions((transaction) => query(open, transaction, sql`delete from invoice where id like 's%'`))
-    })
 
   onAnyPostgres('a transaction whose error was ignored is not taken for committed', async () => {
     const ignoring = open.transactions(async (transaction) => {

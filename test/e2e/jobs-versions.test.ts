@@ -177,6 +177,12 @@ describe.skipIf(!canRun)('an input', () => {
       expect(told).toMatchObject([{ error: { data: { name: one.name, version: 2, known: 1 } }, pauses: [[1_000, true]] }])
       expect(told[0]!.tasks).toHaveLength(1)
       expect(errors).toEqual(told)
+      // Who looks at the process is told, too.
+      const putOff = async (): Promise<unknown> => {
+        const nodes = await older.transaction((transaction) => older.tasks.nodes(transaction, { topic: one.name }))
+        return nodes.map(({ report }) => report?.topics.find(({ topic }) => topic === one.name)?.newer?.message)
+      }
+      await expect.poll(putOff).toEqual([expect.stringContaining('has version 2')])
       await older.stop()
 
       await using newer = fixture.streamOf()

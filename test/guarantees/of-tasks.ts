@@ -26,6 +26,10 @@ export const guaranteesOfTasks: readonly Guarantee[] = [
     tests: [own('conformance/drivers')],
   },
   {
+    promise: 'Calls that the work of a transaction has not awaited are committed or rolled back with it, never on their own',
+    tests: [own('conformance/unawaited')],
+  },
+  {
     promise: 'Order by sequence, and per producer, however late transactions commit',
     tests: [
       'conformance/poll#in the order they were pushed',

@@ -111,6 +111,28 @@ describe('a node', () => {
     expect([trouble(), trouble(false)]).toEqual([undefined, undefined])
   })
 
+  test('puts off what is newer, until none has come by for three minutes, and is in no trouble by that', () => {
+    const newer = (): unknown => hearing.of(topic, true).newer
+    const meet = (): void =>
+      node.onError({ activity: 'handle', topic, tasks: tasksOf('a'), error: new TaskError('INPUT_NEWER', 'two') })
+    const spans = (count: number): void => Array.from({ length: count }).forEach(() => hearing.turn())
+    meet()
+    const since = newer()
+    expect(since).toMatchObject({ message: 'two', code: 'INPUT_NEWER', since: expect.any(Date) })
+    expect([hearing.of('other', true).newer, hearing.of(topic, false).newer, trouble(), news]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      1,
+    ])
+    spans(6)
+    meet()
+    spans(6)
+    expect([newer(), news]).toEqual([since, 1])
+    spans(1)
+    expect(newer()).toBeUndefined()
+  })
+
   test('is in no trouble by what its handlers throw, nor by single tasks that cannot be written, nor by its reports', () => {
     node.onError({ activity: 'handle', topic, error: gone })
     node.onError({ activity: 'complete', topic, tasks: tasksOf('a'), error: gone })

@@ -20,13 +20,22 @@ test('the pause is a second at first, and doubles with each look, up to a minute
   expect(inputs.snoozed(newer({ attempt: 5, tries: 4 }), { report: () => {} })!.retryAfterMs).toBe(2_000)
 })
 
-test('the first of a definition is told, with what becomes of it, and no other', () => {
+test('one of a definition is told a minute, with what becomes of it', () => {
   for (const definition of [defineJob('bill', { input: two }), defineTopic('bills', { input: two })]) {
     const told: [unknown, ReadonlyMap<HeldTask, TaskDecision>][] = []
-    const inputs = new NewerInputs(definition)
+    let nowMs = 1
+    const inputs = new NewerInputs(definition, () => nowMs)
     const tasks = [newer(), newer({ sequence: 2 }), newer({ sequence: 3, headers: { version: 4 } })]
-    for (const task of tasks) inputs.snoozed(task, { report: (error, decisions) => void told.push([error, decisions]) })
+    const meet = (): void => {
+      for (const task of tasks) inputs.snoozed(task, { report: (error, decisions) => void told.push([error, decisions]) })
+    }
+    meet()
+    nowMs += 59_999
+    meet()
     expect(told).toHaveLength(1)
+    nowMs += 1
+    meet()
+    expect(told).toHaveLength(2)
     expect(told[0]![0]).toMatchObject({ code: 'INPUT_NEWER', data: { name: definition.name, version: 3, known: 2 } })
     expect([...told[0]![1]]).toMatchObject([[tasks[0], { result: 'suspension', retryAfterMs: 1_000 }]])
   }

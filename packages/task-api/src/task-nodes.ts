@@ -25,6 +25,8 @@ export interface NodeTopic {
   readonly failed?: number
   /** What does not work, since when. Gone once it works again. */
   readonly error?: NodeTrouble
+  /** Since when the process puts tasks off that a later release has pushed, and the first of them. Gone three minutes after the last. */
+  readonly newer?: NodeTrouble
 }
 
 /** An attempt whose handler was asked to let go, and has not. */

@@ -109,7 +109,9 @@ function busyOf({ report }: NodeInfo): string | undefined {
 
 function troubleOf({ report }: NodeInfo): string | undefined {
   const trouble = report?.error ?? report?.topics.find(({ error }) => error)?.error
-  return trouble && `${trouble.activity}: ${trouble.message}`
+  if (trouble) return `${trouble.activity}: ${trouble.message}`
+  const newer = report?.topics.find((topic) => topic.newer)?.newer
+  return newer && `puts off: ${newer.message}`
 }
 
 function sum(values: readonly (number | undefined)[]): number {

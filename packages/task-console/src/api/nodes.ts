@@ -65,7 +65,11 @@ function toNode({ access }: Asked, { report, ...node }: NodeInfo): NodeAnswer {
     ...node,
     topics: topics
       .filter(({ topic }) => sees(access, topic))
-      .map(({ error, ...topic }) => ({ ...topic, ...(error && { error: shown(error) }) })),
+      .map(({ error, newer, ...topic }) => ({
+        ...topic,
+        ...(error && { error: shown(error) }),
+        ...(newer && { newer: shown(newer) }),
+      })),
     ...(kind !== undefined && { kind }),
     ...(host !== undefined && { host }),
     ...(pid !== undefined && { pid }),

@@ -168,6 +168,7 @@ export const nodeSchema: z.ZodType = z.strictObject({
         .optional()
         .describe('Handlers that were asked to let go, and have not.'),
       error: trouble.optional(),
+      newer: trouble.optional().describe('Since when it puts off what a later release has pushed.'),
     }),
   ),
 })

@@ -1,5 +1,5 @@
 /** Processes, and one of them. */
-import type { HeldInfo, NodeTopic } from '@taskstream/task-api'
+import type { HeldInfo, NodeTopic, NodeTrouble } from '@taskstream/task-api'
 import { html } from 'hono/html'
 import * as z from 'zod'
 import { topicFilter } from '../api/parameters.ts'
@@ -62,8 +62,13 @@ function sum(topics: readonly NodeTopic[], field: 'busy' | 'concurrency' | 'ende
 
 function trouble({ error, topics }: NodeAnswer): string | undefined {
   const first = error ?? topics.find((topic) => topic.error)?.error
-  return first && `${first.activity}: ${first.message}`
+  if (first) return told(first)
+  const newer = topics.find((topic) => topic.newer)?.newer
+  return newer && toldNewer(newer)
 }
+
+const told = ({ activity, message }: NodeTrouble): string => `${activity}: ${message}`
+const toldNewer = ({ message }: NodeTrouble): string => `puts off: ${message}`
 
 export async function nodePage(asked: Asked, given: Given, { root }: Surroundings): Promise<Page> {
   const { owner } = read(z.object({ owner: z.string().min(1).max(250) }), { owner: given['owner'] ?? [] })
@@ -90,7 +95,10 @@ export async function nodePage(asked: Asked, given: Given, { root }: Surrounding
     {
       name: 'trouble',
       isWords: true,
-      cell: ({ error }) => (error ? html`${text(`${error.activity}: ${error.message}`)} ${time(error.since)}` : nothing),
+      cell: ({ error, newer }) => {
+        if (error) return html`${text(told(error))} ${time(error.since)}`
+        return newer ? html`${text(toldNewer(newer))} ${time(newer.since)}` : nothing
+      },
     },
   ]
   const held: readonly Column<HeldInfo>[] = [
@@ -111,10 +119,7 @@ export async function nodePage(asked: Asked, given: Given, { root }: Surrounding
         ['told of itself', time(node.reported)],
         ['lease', node.leaseMs === undefined ? undefined : roughly(node.leaseMs)],
         ['event loop stood still', node.blockedMs === undefined ? undefined : `${Math.round(node.blockedMs)} ms`],
-        [
-          'trouble',
-          node.error ? html`${text(`${node.error.activity}: ${node.error.message}`)} ${time(node.error.since)}` : undefined,
-        ],
+        ['trouble', node.error ? html`${text(told(node.error))} ${time(node.error.since)}` : undefined],
         ['owner', text(node.owner)],
       ])}
       ${node.life === 'stopped' || node.life === 'dead' ? '' : node.quiet ? switchForm(asked, `${root}nodes/${segment(owner)}/unquiet`, 'Have it take tasks again') : switchForm(asked, `${root}nodes/${segment(owner)}/quiet`, 'Have it take no more tasks', true)}

@@ -7,24 +7,29 @@ import type { TaskDefinition } from '../definitions/task-settings.ts'
 /** The first pause, in milliseconds. Each look at the task after that doubles it. */
 const firstMs = 1_000
 const longestMs = 60_000
+/** Every task that newer programs push may come by, each again and again until the deploy is over: so often it is told that they do, in milliseconds. */
+const toldEveryMs = 60_000
 
 /** Puts off the tasks of one definition whose inputs a later release has pushed, while this process still runs an earlier one. */
 export class NewerInputs {
   readonly #definition: TaskDefinition
-  #isTold = false
+  readonly #monotonicMs: () => number
+  #toldMs = -Infinity
 
-  constructor(definition: TaskDefinition) {
+  constructor(definition: TaskDefinition, monotonicMs: () => number = () => performance.now()) {
     this.#definition = definition
+    this.#monotonicMs = monotonicMs
   }
 
-  /** Decides of a task whose input is newer than the definition. The listener hears of the first. Undefined if the definition knows the version. */
+  /** Decides of a task whose input is newer than the definition. The listener hears of one a minute. Undefined if the definition knows the version. */
   snoozed(task: HeldTask, { report }: Pick<HandlerContext<never>, 'report'>): TaskDecision | undefined {
     const newer = newerInputOf(this.#definition, task)
     if (!newer) return undefined
     const decision = TaskDecision.snooze({ afterMs: pauseMs(task) }, newer.message)
-    // Every task that newer programs push may come by here, and each again and again until the deploy is over.
-    if (!this.#isTold) report(newer, new Map([[task, decision]]))
-    this.#isTold = true
+    const nowMs = this.#monotonicMs()
+    if (nowMs - this.#toldMs < toldEveryMs) return decision
+    this.#toldMs = nowMs
+    report(newer, new Map([[task, decision]]))
     return decision
   }
 }

@@ -124,11 +124,14 @@ export type Thresholds = Readonly<Partial<Record<CheckName, Threshold>>>
 export const attentionThresholds: {
   readonly backlogAge: Threshold & { readonly warn: number }
   readonly errorAttempts: Threshold & { readonly warn: number }
+  readonly inputNewer: Threshold & { readonly warn: number }
 } = {
   /** The age of the oldest ready task of a topic that is processed, or paused. */
   backlogAge: { unit: 'ms', warn: 5 * minute },
   /** How many failed attempts of one error are many, within the span in which failures are counted. */
   errorAttempts: { unit: 'attempts', warn: 20 },
+  /** For how long nodes have put off what a later release has pushed. A rolling deploy takes some minutes. */
+  inputNewer: { unit: 'ms', warn: 10 * minute },
 }
 
 /** Attempts that failed or ended within this span are counted, in milliseconds. */

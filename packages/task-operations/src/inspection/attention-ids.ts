@@ -10,6 +10,7 @@ export const attentionIds = [
   'timer-overdue',
   'failing-new',
   'failing',
+  'input-newer',
   'backlog-age',
   'release-skew',
 ] as const

@@ -13,6 +13,7 @@ export function* needsAttention(seen: Seen): Generator<Attention> {
   yield* ofTopics(seen)
   yield* ofNodes(seen)
   yield* ofErrors(seen)
+  yield* ofNewer(seen)
   yield* ofFindings(seen)
 }
 
@@ -100,6 +101,24 @@ function* ofErrors({ errors, nowMs }: Seen): Generator<Attention> {
       text: `${topic}: ${count(times)} × ${error}${since}${isHealed ? ', and none of its tasks is left to do' : ''}`,
       command: `taskstream errors ${quoted(topic)} ${fingerprint}`,
     }
+  }
+}
+
+/** What only later releases can handle waits while none of them runs, and nothing fails. */
+function* ofNewer({ nodes, nowMs }: Seen): Generator<Attention> {
+  const found = nodes
+    .filter(isLiving)
+    .flatMap(({ name, release, report }) =>
+      (report?.topics ?? []).flatMap(({ topic, newer }) => (newer ? [{ name, release, topic, newer }] : [])),
+    )
+  for (const [topic, all] of Map.groupBy(found, (each) => each.topic)) {
+    const first = all.toSorted((left, right) => left.newer.since.getTime() - right.newer.since.getTime())[0]!
+    const forMs = nowMs - first.newer.since.getTime()
+    if (forMs <= attentionThresholds.inputNewer.warn) continue
+    const who = `${first.name}${first.release === undefined ? '' : ` (release ${first.release})`}`
+    const others = all.length > 1 ? ` and ${all.length - 1} more` : ''
+    const text = `${topic}: ${who}${others} put off for ${duration(forMs)} what a later release has pushed, which runs once that release does: ${first.newer.message}`
+    yield { id: 'input-newer', severity: 'warn', topic, text, command: 'taskstream nodes' }
   }
 }
 

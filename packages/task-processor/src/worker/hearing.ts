@@ -16,6 +16,15 @@ const refusal = 'complete a task'
 /** Activities without which a node takes no tasks. */
 const taking: ReadonlySet<string> = new Set(['poll', 'heartbeat', processing])
 
+/** Tasks that are put off for a newer release come by once a minute at least, and a span lasts half a minute: after so many without one, there are none. */
+const spansOfNewer = 6
+
+/** What a process puts off, and how many spans ago it has last done so. */
+interface Newer {
+  readonly trouble: NodeTrouble
+  spans: number
+}
+
 /** Between two regular reports. */
 interface Counts {
   ended: number
@@ -30,6 +39,7 @@ export class Hearing implements TaskListener {
   #before: Map<string, Counts> = new Map()
   /** Topics of which the database has refused to write a task, in this span. */
   readonly #refused: Set<string | undefined> = new Set()
+  readonly #newer: Map<string, Newer> = new Map()
   #blockedMs = 0
   #blockedBefore = 0
 
@@ -52,6 +62,7 @@ export class Hearing implements TaskListener {
   }
 
   onError: NonNullable<TaskListener['onError']> = ({ activity, topic, tasks, error }) => {
+    if (topic !== undefined && isTaskError(error, 'INPUT_NEWER')) this.#putsOff(topic, error)
     // A task that cannot be written as decided says so itself, unless the database refuses that too.
     if (watched.has(activity) && tasks === undefined) this.#note(activity, topic, error)
     else if (activity === 'complete' && isTaskError(error, 'PERMISSION_DENIED')) {
@@ -77,6 +88,7 @@ export class Hearing implements TaskListener {
   turn(): void {
     for (const topic of this.#troubles.keys()) if (!this.#refused.has(topic)) this.#forget(topic, refusal)
     this.#refused.clear()
+    for (const [topic, newer] of this.#newer) if (++newer.spans > spansOfNewer) this.#newer.delete(topic)
     this.#before = this.#counts
     this.#counts = new Map()
     this.#blockedBefore = this.#blockedMs
@@ -102,16 +114,26 @@ export class Hearing implements TaskListener {
   }
 
   /** @param isPolled whether the topic is polled. Nobody knows whether what has failed in polls before would fail again */
-  of(topic: string, isPolled: boolean): Pick<NodeTopic, 'ended' | 'failed' | 'error'> {
+  of(topic: string, isPolled: boolean): Pick<NodeTopic, 'ended' | 'failed' | 'error' | 'newer'> {
     const sum = (what: keyof Counts): number => (this.#counts.get(topic)?.[what] ?? 0) + (this.#before.get(topic)?.[what] ?? 0)
     const lasting = this.#troubles.get(topic)?.get(processing) ?? this.#troubles.get(topic)?.get('activation')
     const error = isPolled ? this.#troubleOf(topic) : lasting
-    return { ended: sum('ended'), failed: sum('failed'), ...(error && { error }) }
+    const newer = isPolled ? this.#newer.get(topic)?.trouble : undefined
+    return { ended: sum('ended'), failed: sum('failed'), ...(error && { error }), ...(newer && { newer }) }
   }
 
   /** A poll has come back. Not every error of a poll or of a start says when it is over. */
   #polled(topic: string): void {
     if (this.#troubles.size > 0) this.#forget(topic, 'poll', processing, 'activation')
+  }
+
+  #putsOff(topic: string, error: unknown): void {
+    const known = this.#newer.get(topic)
+    if (known) known.spans = 0
+    else {
+      this.#newer.set(topic, { trouble: toTrouble('handle', error), spans: 0 })
+      this.#onNews()
+    }
   }
 
   #note(activity: string, topic: string | undefined, error: unknown): void {

@@ -136,7 +136,11 @@ function toReport(row: Row): NodeReport {
     host: String(row['host']),
     pid: toNumber(row['pid']),
     leaseMs: toNumber(row['lease_ms']),
-    topics: topics.map(({ error: ownError, ...topic }) => ({ ...topic, ...(ownError && { error: toTrouble(ownError) }) })),
+    topics: topics.map(({ error: ownError, newer, ...topic }) => ({
+      ...topic,
+      ...(ownError && { error: toTrouble(ownError) }),
+      ...(newer && { newer: toTrouble(newer) }),
+    })),
     ...(error && { error: toTrouble(error) }),
   }
 }

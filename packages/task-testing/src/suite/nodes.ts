@@ -23,7 +23,9 @@ export const nodes: Part = part('a process', (engine) => {
   test('tells what it is, and is silent, dead or stopped when it is', async () => {
     const owner = await fixture.owner('worker')
     const since = new Date('2025-12-31T23:59:00.000Z')
-    const topics = [{ topic: 'mail', mode: 'leased', size: 10, error: { activity: 'poll', message: 'no', since } }] as const
+    const error = { activity: 'poll', message: 'no', since }
+    const newer = { activity: 'handle', message: 'version 2', code: 'INPUT_NEWER', since }
+    const topics = [{ topic: 'mail', mode: 'leased', size: 10, error, newer }] as const
     await report(owner, { topics, blockedMs: 5 })
     expect(await find(owner.owner)).toEqual({
       owner: owner.owner,
