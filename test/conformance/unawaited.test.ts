@@ -1,4 +1,5 @@
 /** With every driver and library, calls of one transaction that nobody has awaited belong to it, or are not done. */
+import { setTimeout } from 'node:timers/promises'
 import type { TaskInfo } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
 import { codeOf } from '@taskstream/task-testing/suite'
@@ -49,6 +50,57 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
   test('a call that is refused undoes the transaction, though nobody has awaited it', async () => {
     const refused = open.transactions((transaction) => void [push(transaction, 'a'), push(transaction, 'b', 'no such topic')])
     expect(await codeOf(() => refused)).toBe('TOPIC_UNKNOWN')
+    const early = open.transactions(async (transaction) => {
+      const late = push(transaction, 'c', 'no such topic')
+      await push(transaction, 'd')
+      await setTimeout(1)
+      return [late]
+    })
+    expect(await codeOf(() => early)).toBe('TOPIC_UNKNOWN')
+    expect(await pushed()).toEqual([])
+  })
+
+  test('a call whose error the caller has seen undoes nothing by itself', async () => {
+    const codes = await open.transactions(async (transaction) => {
+      const code = await codeOf(async () => push(transaction, 'a', 'no such topic'))
+      await push(transaction, 'b')
+      return [code]
+    })
+    expect([codes, await pushed()]).toEqual([['TOPIC_UNKNOWN'], ['b']])
+  })
+
+  test('a helper that goes on after its transaction is refused, and writes into no other transaction', async () => {
+    const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+    const { promise: isNext, resolve: begin } = Promise.withResolvers<void>()
+    const late: Promise<unknown>[] = []
+    const helper = async (transaction: AnyTransaction, id: string, after: Promise<void>): Promise<void> => {
+      await after
+      const code = codeOf(async () => push(transaction, id))
+      late.push(code)
+      await code
+    }
+    const failing = open.transactions((transaction) =>
+      Promise.all([helper(transaction, 'a', isOver), helper(transaction, 'b', isNext), Promise.reject(new Error('no'))]),
+    )
+    await expect(failing).rejects.toThrow('no')
+    end()
+    await open.transactions(async (transaction) => {
+      begin()
+      await push(transaction, 'c')
+      await setTimeout(5)
+      await push(transaction, 'd')
+    })
+    expect(await Promise.all(late)).toEqual(['TRANSACTION_CLOSED', 'TRANSACTION_CLOSED'])
+    expect(await pushed()).toEqual(['c', 'd'])
+  })
+
+  test('work that is rejected without an error has failed', async () => {
+    const failed = open.transactions(async (transaction) => {
+      await push(transaction, 'a')
+      // eslint-disable-next-line prefer-promise-reject-errors
+      return Promise.reject<void>()
+    })
+    expect(await failed.then(() => 'committed', String)).toBe('undefined')
     expect(await pushed()).toEqual([])
   })
 

@@ -1,6 +1,7 @@
 /** Jobs that are pushed in one transaction without waiting for each other, or at all. */
+import { setTimeout } from 'node:timers/promises'
 import { codeOf } from '@taskstream/task-testing/suite'
-import { defineJob, json, never } from 'taskstream'
+import { defineJob, fixed, json, never } from 'taskstream'
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
@@ -19,6 +20,62 @@ describe.skipIf(!canRun)('pushes of one transaction', () => {
     // None of them comes later, on its own.
     await stream.submit(job, 4)
     expect(await fixture.states(job)).toEqual({ ready: 1 })
+  })
+
+  test('are not done once their transaction has failed, nor by what a handler goes on with after its commit', async () => {
+    const [parent, child] = [
+      defineJob('late-parent', { retry: fixed({ tries: 2, afterMs: 0 }) }),
+      defineJob('late-child', { input: json<string>() }),
+    ]
+    await using stream = fixture.streamOf()
+    await stream.prepare(parent, child)
+    const late: Promise<unknown>[] = []
+    const fail = async (): Promise<void> => {
+      await setTimeout(1)
+      throw new Error('no')
+    }
+    // A commit that shared its transaction with others runs once more alone, so there may be two.
+    const pushLate = (transaction: AnyTransaction, id: string): void => {
+      const push = async (): Promise<unknown> => {
+        await setTimeout(50)
+        return stream.push(transaction, child, `${id} late`)
+      }
+      late.push(codeOf(push))
+    }
+    stream.handle(
+      parent,
+      ({ id, tries, commit }) =>
+        commit(async (transaction) => {
+          if (tries > 1) return void (await stream.push(transaction, child, id))
+          pushLate(transaction, id)
+          await fail()
+        }),
+      { concurrency: 4 },
+    )
+    const ids = ['a', 'b', 'c', 'd', 'e']
+    for (const id of ids) await stream.submit(parent, undefined, { id })
+    await stream.start()
+    await expect.poll(() => fixture.states(parent)).toEqual({ succeeded: 5 })
+    expect(late.length).toBeGreaterThanOrEqual(5)
+    expect(new Set(await Promise.all(late))).toEqual(new Set(['TRANSACTION_CLOSED']))
+    const children = await fixture.page(child)
+    expect(children.map(({ input }) => JSON.parse(input!) as string).toSorted()).toEqual(ids)
+  })
+
+  test('undo the whole transaction if one of them is refused early, though nobody has awaited it', async () => {
+    const job = defineJob('limited-early', { input: json<number>(), limits: { maxEntries: { count: 1, whenFull: 'reject' } } })
+    const other = defineJob('beside-early', { input: json<number>() })
+    await using stream = fixture.streamOf()
+    await stream.prepare(job, other)
+    await stream.submit(job, 1)
+    const pushed = stream.transaction(async (transaction) => {
+      const refused = stream.push(transaction, job, 2)
+      await stream.push(transaction, other, 3)
+      await setTimeout(1)
+      return [refused]
+    })
+    expect(await codeOf(() => pushed)).toBe('TOPIC_FULL')
+    expect([await fixture.states(job), await fixture.states(other)]).toEqual([{ ready: 1 }, {}])
   })
 
   test('undo the whole transaction if one of them is refused, though nobody has awaited it', async () => {

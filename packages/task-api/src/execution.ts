@@ -40,6 +40,8 @@ export interface TransactionSource<Transaction> {
     work: (connection: Transaction) => Result | Promise<Result>,
     options?: TransactionOptions,
   ) => Promise<Result>
+  /** Runs a part of a transaction's work that has begun elsewhere, such as a handler's function: calls of it after the transaction are refused. */
+  readonly within?: <Result>(transaction: unknown, part: () => Result) => Result
   /**
    * Classifies an error that `work` threw, if the error comes from this source's database. The server's code decides on DATABASE_BUSY,
    * TRANSACTION_CONFLICT and DATABASE_READ_ONLY; DATABASE_UNAVAILABLE means that the transaction's own connection was lost. Returns undefined for

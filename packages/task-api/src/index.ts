@@ -123,6 +123,7 @@ export type {
 } from './task-nodes.ts'
 export type { ExpireOptions, Expiry, RegisterOptions, TaskOwner, TaskOwners } from './task-owners.ts'
 export type { Activation, ActivationOptions, TaskActivations } from './task-activation.ts'
+export { HeardCalls } from './heard-calls.ts'
 export { checkRescheduling } from './task-rescheduler.ts'
 export { checkLimits } from './topic-limits.ts'
 export type { LimitOptions, SlotGrant, SlotWish, TokenGrant, TopicLimiter, TopicLimits } from './topic-limits.ts'

@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { HeardCalls } from '@taskstream/task-api'
 import type { Task } from '@taskstream/task-api'
 import { topicOf } from '../definitions/define-queue.ts'
 import type { Queue } from '../definitions/define-queue.ts'
@@ -8,12 +10,12 @@ import type { TaskDefinition } from '../definitions/task-settings.ts'
 
 /** What a transaction of this process has done to jobs. */
 export interface Done {
+  readonly transaction: object
   readonly topics: Set<string>
   readonly cancelled: Task[]
   /** What those who watch are told, by job: of what one transaction does to a job, only the last can be seen. */
   readonly changes: Map<string, JobChange>
-  /** Pushes that have not ended. */
-  readonly pending: Set<Promise<unknown>>
+  readonly pushes: HeardCalls
   /** Whether the work of the transaction goes on. */
   isOpen: boolean
 }
@@ -21,6 +23,8 @@ export interface Done {
 /** What one process knows of its own transactions and handlers, so that it need not learn it from the database. */
 export class InProcess {
   readonly #byTransaction = new WeakMap<object, Done>()
+  /** What the work does that calls. A helper of work that is over may go on, on a connection that is somebody else's by then. */
+  readonly #working = new AsyncLocalStorage<Done>()
   /** The last push in each transaction, until it has ended. Never rejects. */
   readonly #last = new WeakMap<object, Promise<void>>()
   readonly #running = new Map<string, () => void>()
@@ -49,7 +53,14 @@ export class InProcess {
 
   /** Begins to note what a transaction does. On a single connection, transactions follow each other on the same object. */
   begin(transaction: unknown): Done {
-    const done: Done = { topics: new Set(), cancelled: [], changes: new Map(), pending: new Set(), isOpen: true }
+    const done: Done = {
+      transaction: transaction as object,
+      topics: new Set(),
+      cancelled: [],
+      changes: new Map(),
+      pushes: new HeardCalls(),
+      isOpen: true,
+    }
     this.#byTransaction.set(transaction as object, done)
     return done
   }
@@ -60,19 +71,18 @@ export class InProcess {
   }
 
   /**
-   * Does the work of a transaction that was begun here. Pushes that it has not awaited are waited for: otherwise the transaction could be committed without
-   * the jobs of those that are refused.
+   * Does the work of a transaction that was begun here. Pushes that it has not awaited are waited for, and those that were refused without anybody asking are
+   * errors of the work: otherwise the transaction could be committed without their jobs.
    *
    * @throws the error of the work, or of such a push
    */
   within<Result>(done: Done, work: () => Result | Promise<Result>): Result | Promise<Result> {
     try {
-      const result = work()
-      if (result instanceof Promise || done.pending.size > 0) return this.#settled(done, result)
+      const result = this.#working.run(done, work)
+      if (result instanceof Promise || done.pushes.areOpen) return this.#settled(done, result)
       done.isOpen = false
       return result
     } catch (error) {
-      if (done.pending.size > 0) return this.#settled<Result>(done, Promise.reject(error as Error))
       done.isOpen = false
       throw error
     }
@@ -81,11 +91,9 @@ export class InProcess {
   async #settled<Result>(done: Done, result: Result | Promise<Result>): Promise<Result> {
     try {
       const value = await result
-      while (done.pending.size > 0) await Promise.all(done.pending)
+      await done.pushes.settled()
       return value
     } finally {
-      // After an error others may be under way. They must not be written after the rollback, on a connection that is somebody else's by then.
-      while (done.pending.size > 0) await Promise.allSettled(done.pending)
       done.isOpen = false
     }
   }
@@ -99,19 +107,14 @@ export class InProcess {
     const before = this.#last.get(key)
     const outcome: unknown = before ? before.then(push) : push()
     if (!(outcome instanceof Promise)) return outcome as Result
-    const done = this.#byTransaction.get(key)
-    if (done?.isOpen) {
-      done.pending.add(outcome)
-      // If nobody awaits it, its error ends the transaction, and not the process.
-      outcome.catch(() => {})
-    }
+    const working = this.#working.getStore()
+    const done = working?.transaction === key ? working : this.#byTransaction.get(key)
     const end = (): void => {
-      done?.pending.delete(outcome)
       if (this.#last.get(key) === ended) this.#last.delete(key)
     }
     const ended: Promise<void> = outcome.then(end, end)
     this.#last.set(key, ended)
-    return outcome as Result
+    return (done?.isOpen ? done.pushes.add(outcome) : outcome) as Result
   }
 
   cancelled(transaction: unknown, tasks: readonly Task[]): void {

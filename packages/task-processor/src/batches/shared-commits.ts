@@ -153,14 +153,15 @@ export class SharedCommits<Transaction> {
   }
 
   async #attempt(together: readonly Waiting<Transaction>[], transaction: Transaction, lift: Lift): Promise<Committed[]> {
-    const { discard, topic, repository } = this.#environment
+    const { discard, dispatcher, topic, repository } = this.#environment
     const tasks = together.flatMap(({ commit }) => commit.tasks)
     const { held, lost }: Holding = await repository.hold(transaction, topic, tasks)
     const isHeld = new Set(held)
     const all: Decisions[] = []
     for (const { commit, within } of together) {
       const own = commit.tasks.filter((task) => isHeld.has(task))
-      const decide = (): Promise<Decisions> => this.measured(() => within.runInAsyncScope(() => commit.decide(transaction, own)))
+      const run = (): Promise<Decisions> => dispatcher.within(transaction, () => commit.decide(transaction, own))
+      const decide = (): Promise<Decisions> => this.measured(() => within.runInAsyncScope(run))
       all.push(await this.#inTime(lift(decide)))
     }
     const decisions = new Map(all.flatMap((each) => [...each]))

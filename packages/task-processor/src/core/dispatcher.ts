@@ -108,6 +108,12 @@ export class Dispatcher<Transaction> {
     return this.#options.transactions.closesAbandoned === true
   }
 
+  /** Runs a part of a transaction's work that has begun elsewhere. */
+  within<Result>(transaction: Transaction, part: () => Result): Result {
+    const { within } = this.#options.transactions
+    return within ? within(transaction, part) : part()
+  }
+
   /** The dispatcher as a transaction source. */
   get source(): TransactionSource<Transaction> {
     const { transactions } = this.#options
@@ -119,6 +125,7 @@ export class Dispatcher<Transaction> {
         autocommit: { value: (...[work, options]: Parameters<typeof source>) => this.once(work, { ...options, single: true }) },
       }),
       ...(transactions.classify && { classify: { value: transactions.classify } }),
+      ...(transactions.within && { within: { value: transactions.within } }),
     })
   }
 

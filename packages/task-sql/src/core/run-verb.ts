@@ -2,7 +2,7 @@ import { invalid } from '@taskstream/task-api'
 import type { Execution, Outcome } from '@taskstream/task-api'
 import type { Dialect } from './dialect.ts'
 import type { Statement } from './statement.ts'
-import { inTurn } from './under-way.ts'
+import { checkWork, inTurn } from './under-way.ts'
 import type { SqlAdapter, Verb } from './verb.ts'
 
 /** How a repository runs statements through its adapter. */
@@ -34,6 +34,7 @@ function runSync<Transaction, Result>(
   running: Running,
 ): Result {
   checkTransaction(transaction)
+  checkWork(transaction as object)
   let step = verb.next()
   while (!step.done) {
     let rows

@@ -2,6 +2,7 @@ import { abortOf } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { Mysql2Connection } from './adapter.ts'
 import { classifyMysqlError } from '../../dialects/mysql/errors.ts'
+import { asWork, untilSettled } from '../../core/under-way.ts'
 import { closed, guard } from './guard.ts'
 import { transactionAttempt } from '../shared/transaction-attempt.ts'
 import type { Session } from '../shared/transaction-attempt.ts'
@@ -64,7 +65,8 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
           () => openSession(pool, async (connection) => void (galera = await isGalera(connection))),
           async (connection) => {
             using watch = guard(connection, galera ? harmless : undefined)
-            const result = await work(connection)
+            // The guard watches the verbs that the work has not awaited, too.
+            const result = await untilSettled(connection, work)
             if (watch.rolledBack) throw closed(watch.rolledBack)
             return result
           },
@@ -81,7 +83,7 @@ export function mysql2Transactions<Connection extends Mysql2PoolConnection>(
   const connections = pool.pool?.config?.connectionLimit
   return Object.assign(
     transact,
-    { classify: origin.classify, closesAbandoned: true },
+    { classify: origin.classify, closesAbandoned: true, within: asWork },
     connections !== undefined && { connections },
   )
 }

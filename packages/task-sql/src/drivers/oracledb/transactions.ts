@@ -2,6 +2,7 @@ import { abortOf } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { OracledbConnection } from './adapter.ts'
 import { classifyOracleError } from '../../dialects/oracle/errors.ts'
+import { asWork } from '../../core/under-way.ts'
 import { transactionAttempt } from '../shared/transaction-attempt.ts'
 import type { Session } from '../shared/transaction-attempt.ts'
 import { errorOrigin } from '../shared/error-origin.ts'
@@ -60,7 +61,7 @@ export function oracledbTransactions<Connection extends OracledbPoolConnection>(
   const connections = pool.poolMax
   return Object.assign(
     transact,
-    { classify: origin.classify, closesAbandoned: true },
+    { classify: origin.classify, closesAbandoned: true, within: asWork },
     connections !== undefined && { connections },
   )
 }

@@ -3,6 +3,7 @@ import { abortOf, checkInteger, isTaskError, TaskError } from '@taskstream/task-
 import type { TransactionSource } from '@taskstream/task-api'
 import type { PgClient } from './adapter.ts'
 import { classifyPostgresError } from '../../dialects/postgres/errors.ts'
+import { asWork } from '../../core/under-way.ts'
 import { transactionAttempt } from '../shared/transaction-attempt.ts'
 import type { Session } from '../shared/transaction-attempt.ts'
 import { errorOrigin } from '../shared/error-origin.ts'
@@ -103,7 +104,7 @@ export function pgTransactions<Client extends PgPoolClient>(
   const sizes = servers.flatMap(({ options: pool }) => pool?.max ?? [])
   return Object.assign(
     transact,
-    { autocommit: alone, classify: origin.classify, closesAbandoned: true },
+    { autocommit: alone, classify: origin.classify, closesAbandoned: true, within: asWork },
     sizes.length > 0 && { connections: Math.min(...sizes) },
   )
 }

@@ -1,7 +1,7 @@
 import { setTimeout as nextTurn } from 'node:timers/promises'
 import { abortOf, isTaskError } from '@taskstream/task-api'
 import type { TaskError, TransactionOptions, TransactionSource } from '@taskstream/task-api'
-import { untilAtRest, untilSettled } from '../../core/under-way.ts'
+import { asWork, untilAtRest, untilSettled } from '../../core/under-way.ts'
 import { endTransaction } from './ended-transactions.ts'
 import { answered } from './answered.ts'
 import { errorOrigin } from './error-origin.ts'
@@ -62,6 +62,8 @@ export function libraryTransactions<Transaction extends object>(
         if (thrown) throw thrown.error
       })
       await Promise.race([transacted, loss.promise])
+      // Knex takes a rejection without an error for success, and rolls back.
+      if (thrown) throw thrown.error
     } catch (error) {
       if (thrown && thrown.error !== error && isLoss(error)) origin.lost(thrown.error)
       throw thrown ? thrown.error : (named(error) ?? error)
@@ -73,5 +75,7 @@ export function libraryTransactions<Transaction extends object>(
     return result! as Result
   }
   const isLoss = (error: unknown): boolean => isTaskError(named(error) ?? error, 'DATABASE_UNAVAILABLE')
-  return Object.defineProperty(Object.assign(transactions, { classify: origin.classify }), 'connections', { get: connections })
+  return Object.defineProperty(Object.assign(transactions, { classify: origin.classify, within: asWork }), 'connections', {
+    get: connections,
+  })
 }

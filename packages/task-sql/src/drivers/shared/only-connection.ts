@@ -19,8 +19,8 @@ export function onlyConnection<Transaction>(source: TransactionSource<Transactio
       }
     }, options)
   }
-  const { classify } = source
-  return Object.defineProperty(Object.assign(transact, classify && { classify }), 'inside', {
+  const { classify, within } = source
+  return Object.defineProperty(Object.assign(transact, classify && { classify }, within && { within }), 'inside', {
     get: () => inside.getStore()?.open ?? false,
   })
 }

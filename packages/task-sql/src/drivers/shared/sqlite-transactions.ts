@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { abortOf, isTaskError, TaskError } from '@taskstream/task-api'
 import type { Abort, TransactionOptions, TransactionSource } from '@taskstream/task-api'
 import { classifySqliteError } from '../../dialects/sqlite/errors.ts'
-import { untilAtRest, untilSettled } from '../../core/under-way.ts'
+import { asWork, untilAtRest, untilSettled } from '../../core/under-way.ts'
 import { nested } from './only-connection.ts'
 import { errorOrigin } from './error-origin.ts'
 
@@ -97,6 +97,7 @@ export function immediateTransactions<Transaction>(
     const whenFree: WhenFree = (attempt) => begin(attempt, busyTimeoutMs, abort)
     const turn = last.then(async () => {
       let result: Result
+      let failed: { readonly error: unknown } | undefined
       await connect(async (transaction, run) => {
         await whenFree(() => run(beginning))
         const state = { open: true }
@@ -105,6 +106,7 @@ export function immediateTransactions<Transaction>(
           abort?.throwIfAborted()
           await commit(run)
         } catch (error) {
+          failed = { error }
           await untilAtRest(transaction, error)
           await rollback(run)
           throw error
@@ -112,6 +114,8 @@ export function immediateTransactions<Transaction>(
           state.open = false
         }
       }, whenFree)
+      // Knex takes a rejection without an error for success.
+      if (failed) throw (failed as { readonly error: unknown }).error
       return result! as Result
     })
     last = turn.catch(() => {})
@@ -119,7 +123,7 @@ export function immediateTransactions<Transaction>(
   }
   // A file has no connection that could be lost.
   const { classify } = errorOrigin(classifySqliteError, false)
-  return Object.defineProperty(Object.assign(transact, { classify }), 'inside', {
+  return Object.defineProperty(Object.assign(transact, { classify, within: asWork }), 'inside', {
     get: () => inside.getStore()?.open ?? false,
   })
 }
