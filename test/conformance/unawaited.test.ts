@@ -94,6 +94,23 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     expect(await pushed()).toEqual(['c', 'd'])
   })
 
+  test('a helper that goes on after its transaction may begin another', async () => {
+    const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+    const { transactions } = open
+    const later = async (): Promise<void> => {
+      await isOver
+      await transactions((transaction) => push(transaction, 'b'))
+      await (transactions.autocommit ?? transactions)((connection) => push(connection, 'c'))
+    }
+    const helped = await transactions((transaction) => {
+      push(transaction, 'a')
+      return [later()]
+    })
+    end()
+    await Promise.all(helped)
+    expect(await pushed()).toEqual(['a', 'b', 'c'])
+  })
+
   test('work that is rejected without an error has failed', async () => {
     const failed = open.transactions(async (transaction) => {
       await push(transaction, 'a')

@@ -1,5 +1,6 @@
 import { isTaskError } from '@taskstream/task-api'
 import type { Abort } from '@taskstream/task-api'
+import { untilSettled } from '../../core/under-way.ts'
 import { classifyPostgresError } from '../../dialects/postgres/errors.ts'
 import type { PgPool, PgPoolClient } from './transactions.ts'
 
@@ -50,7 +51,8 @@ export async function autocommit<Client extends PgPoolClient, Result>(
       fits = rows[0]?.['fits'] === true
       readCommitted.set(client, fits)
     }
-    return fits ? await work(client) : notReadCommitted
+    // Whoever calls may go on from a transaction that is over, and whose connection this was.
+    return fits ? await untilSettled(client, work) : notReadCommitted
   } catch (error) {
     const known = classifyPostgresError(error) ?? error
     // A connection to a standby is not used again: if the address moves to the new primary, a new connection leads there.
