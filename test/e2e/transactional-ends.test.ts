@@ -1,4 +1,5 @@
 /** In transactional mode a batch that ends before its time, or after it, has no effects. */
+import { setTimeout } from 'node:timers/promises'
 import { TaskDecision } from '@taskstream/task-api'
 import type { HandlerContext } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'
@@ -68,6 +69,28 @@ describe.skipIf(!canRun)('transactional mode', () => {
     await expect.poll(() => (tries.length === 1 && clock.advance(1_000), fixture.states())).toEqual({ succeeded: 3 })
     gate.resolve()
     expect(await late.promise).toBeInstanceOf(Error)
+    expect(await effects()).toEqual(['a', 'b', 'c'])
+  })
+
+  test('completes by the work that its handler has handed in and not awaited, whatever the handler returns', async () => {
+    await fixture.push('a', 'b', 'c')
+    await using node = fixture.nodeOf()
+    const completed: number[] = []
+    node.process(
+      fixture.topic,
+      options(async ([task], { complete }) => {
+        const completing = complete(async (transaction, held) => {
+          await setTimeout(20)
+          await write(transaction, held)
+          return decideAll(TaskDecision.success(), held)
+        })
+        void completing.then((completion) => completed.push(completion.completed.length))
+        return decideAll(TaskDecision.success(), [task!])
+      }),
+    )
+    await node.start()
+    await expect.poll(() => fixture.states()).toEqual({ succeeded: 3 })
+    await expect.poll(() => completed).toEqual([1, 1, 1])
     expect(await effects()).toEqual(['a', 'b', 'c'])
   })
 

@@ -218,9 +218,9 @@ class Run<Transaction> {
         if (this.#state === 'committed') listener.onError({ ...this.handling.event, activity: 'handle', error })
       },
     )
-    const given = await this.#lift(() =>
-      this.#given(Promise.race([asked.promise, handled.then((decisions) => decisions ?? this.#asked ?? this.#undecided())])),
-    )
+    // A handler that has not awaited its own completion may have returned before that: its work counts.
+    const returned = handled.then((decisions) => this.#asked ?? decisions ?? this.#undecided())
+    const given = await this.#lift(() => this.#given(Promise.race([asked.promise, returned])))
     if (this.#state !== 'open') throw this.#rolledBack()
     if (!this.#asking.holdsSlots()) throw this.#slotsLost()
     this.left = this.handling.aborted ? this.tasks.filter((task) => !given.has(task)) : []
