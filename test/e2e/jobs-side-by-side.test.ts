@@ -62,6 +62,22 @@ describe.skipIf(!canRun)('pushes of one transaction', () => {
     expect(children.map(({ input }) => JSON.parse(input!) as string).toSorted()).toEqual(ids)
   })
 
+  test('are what is advised instead of a submission, where that would wait for its own transaction', async (context) => {
+    context.skip(fixture.subject.writers > 1, 'Each transaction has a connection of its own.')
+    const job = defineJob('submitted-inside')
+    await using stream = fixture.streamOf()
+    await stream.prepare(job)
+    const inside = (): Promise<unknown> => stream.transaction(() => stream.submit(job))
+    await expect(inside()).rejects.toMatchObject({
+      code: 'LIFECYCLE',
+      message: expect.stringContaining('push it in that transaction'),
+    })
+    await expect(stream.transaction(() => stream.transaction(() => {}))).rejects.toMatchObject({
+      message: expect.stringContaining('use the one there is'),
+    })
+    expect(await fixture.states(job)).toEqual({})
+  })
+
   test('undo the whole transaction if one of them is refused early, though nobody has awaited it', async () => {
     const job = defineJob('limited-early', { input: json<number>(), limits: { maxEntries: { count: 1, whenFull: 'reject' } } })
     const other = defineJob('beside-early', { input: json<number>() })

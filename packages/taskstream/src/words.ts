@@ -64,6 +64,7 @@ export function said<E extends Execution, Result>(what: What, name: string, verb
 }
 
 function inWords(what: What, name: string, error: unknown): unknown {
-  const text = isTaskError(error) ? advice[error.code]?.(what, name) : undefined
+  // That a transaction is inside another has words of its own.
+  const text = isTaskError(error) && error.data['inside'] !== true ? advice[error.code]?.(what, name) : undefined
   return text === undefined ? error : new TaskError((error as TaskError).code, text, (error as TaskError).data, { cause: error })
 }

@@ -97,7 +97,7 @@ export class Submitter<Transaction> implements AsyncDisposable {
     if (this.#options.transactions.inside) {
       // The submission and the caller's transaction would wait for each other.
       const message = 'Something was submitted inside a transaction on the only connection: push it in that transaction instead'
-      throw new TaskError('LIFECYCLE', message, { topic })
+      throw new TaskError('LIFECYCLE', message, { topic, inside: true })
     }
     if (this.#closed) throw closed()
     const own = calls.hasSubscribers ? toldOf(topic, given) : given

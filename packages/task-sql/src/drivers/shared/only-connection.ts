@@ -27,5 +27,6 @@ export function onlyConnection<Transaction>(source: TransactionSource<Transactio
 
 /** Makes the error for a transaction inside another. */
 export function nested(): TaskError {
-  return new TaskError('LIFECYCLE', 'A transaction was asked for inside another on the only connection: use the one there is')
+  const message = 'A transaction was asked for inside another on the only connection: use the one there is'
+  return new TaskError('LIFECYCLE', message, { inside: true })
 }
