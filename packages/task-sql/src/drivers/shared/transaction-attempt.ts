@@ -72,9 +72,11 @@ export async function transactionAttempt<Connection, Result>(
     // A connection that cannot roll back, or does not answer, is closed, which has the server roll back.
     const rolledBack = untilAtRest(session.connection, error).then(() => session.rollback())
     await answered(rolledBack).catch((cause: Error) => (broken = cause))
+    // The caller's own error says nothing of a connection that only answers late, as behind a lock: to run the work again would do it twice.
+    const isLate = isTaskError(broken, 'DATABASE_UNAVAILABLE') && !session.lost && !isTaskError(named(error))
     broken ??= session.lost
     if (broken && !sent) {
-      enter('lost')
+      if (!isLate) enter('lost')
       lost(error)
     }
     // A connection to a standby is not used again: if the address moves to the new primary, a new connection leads there.
