@@ -50,8 +50,8 @@ export class HeardCalls {
     await this.#refused.find(({ isHeard }, index) => index >= before || !isHeard)
   }
 
-  /** Whether calls are under way. */
-  get areOpen(): boolean {
-    return this.#open.size > 0
+  /** Whether calls are under way, or were refused: otherwise `settled` has nothing to tell. */
+  get areUnsettled(): boolean {
+    return this.#open.size > 0 || this.#refused.length > 0
   }
 }

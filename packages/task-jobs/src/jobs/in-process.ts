@@ -79,7 +79,7 @@ export class InProcess {
   within<Result>(done: Done, work: () => Result | Promise<Result>): Result | Promise<Result> {
     try {
       const result = this.#working.run(done, work)
-      if (result instanceof Promise || done.pushes.areOpen) return this.#settled(done, result)
+      if (result instanceof Promise || done.pushes.areUnsettled) return this.#settled(done, result)
       done.isOpen = false
       return result
     } catch (error) {
@@ -91,7 +91,7 @@ export class InProcess {
   async #settled<Result>(done: Done, result: Result | Promise<Result>): Promise<Result> {
     try {
       const value = await result
-      await done.pushes.settled()
+      if (done.pushes.areUnsettled) await done.pushes.settled()
       return value
     } finally {
       done.isOpen = false

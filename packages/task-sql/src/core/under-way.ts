@@ -92,7 +92,7 @@ export async function untilSettled<Transaction, Result>(
   current.set(key, work)
   try {
     const result = await works.run(work, run, transaction)
-    await work.calls.settled()
+    if (work.calls.areUnsettled) await work.calls.settled()
     return result
   } finally {
     work.isOver = true
