@@ -157,6 +157,8 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
       include: ['test/{faults,conformance,properties,e2e}/*.test.ts'],
       exclude: [
         ...excludedFrom('sqlite-file'),
+        // It starts thirteen processes, and has its kinds of faults only if it lasts.
+        'test/faults/laboratory.test.ts',
         `test/{conformance,properties}/!(busy|hammer).test.ts`,
         'test/e2e/!(cli-tasks|cli-operators|cli-bulk|entries|thread|wake|without-notifier|work-services).test.ts',
       ],
@@ -167,7 +169,7 @@ const files: Readonly<Record<Tier, (environment: NodeJS.ProcessEnv) => Readonly<
         ...excludedFrom('postgres-18'),
         'test/e2e/cli{,-*}.test.ts',
         'test/e2e/{work-*,import-*,coming-from,coming-from-*}.test.ts',
-        'test/faults/availability.test.ts',
+        'test/faults/{availability,laboratory}.test.ts',
       ],
     },
     // Rights and partitions, which the other PostgreSQL project does not have.
