@@ -40,7 +40,10 @@ export interface TransactionSource<Transaction> {
     work: (connection: Transaction) => Result | Promise<Result>,
     options?: TransactionOptions,
   ) => Promise<Result>
-  /** Runs a part of a transaction's work that has begun elsewhere, such as a handler's function: calls of it after the transaction are refused. */
+  /**
+   * Runs a part of a transaction's work that has begun elsewhere, such as a handler's function. What it calls belongs to the transaction, and is refused
+   * with TRANSACTION_CLOSED once that is over.
+   */
   readonly within?: <Result>(transaction: unknown, part: () => Result) => Result
   /**
    * Classifies an error that `work` threw, if the error comes from this source's database. The server's code decides on DATABASE_BUSY,

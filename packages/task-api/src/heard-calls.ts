@@ -18,13 +18,20 @@ class Heard<Result> extends Promise<Result> {
   }
 }
 
-/** The calls of some work, such as that of a transaction: none of their errors is lost because nobody has awaited them. */
+/**
+ * The calls of some work, such as that of a transaction: none of their errors is lost because nobody has awaited them. Transaction sources use it.
+ *
+ * @example
+ * const calls = new HeardCalls()
+ * await work((order) => calls.add(book(order)))
+ * await calls.settled()
+ */
 export class HeardCalls {
   /** The calls that are under way, and their ends. Those never reject. */
   readonly #open = new Map<Heard<unknown>, Promise<void>>()
   readonly #refused: Heard<unknown>[] = []
 
-  /** Adds a call. @returns the same outcome. It ends no process if nobody awaits it, as `settled` tells of it */
+  /** Adds a call. @returns the same outcome, for the caller. Its rejection ends no process if nobody awaits it, as `settled` throws it */
   add<Result>(outcome: Promise<Result>): Promise<Result> {
     const heard = new Heard<Result>((resolve, reject) => void outcome.then(resolve, reject))
     const ended = outcome.then(
@@ -34,6 +41,7 @@ export class HeardCalls {
         this.#refused.push(heard)
       },
     )
+    // Node.js is not to take it for unhandled, and it is not to count as heard.
     Promise.prototype.then.call(heard, undefined, () => {})
     this.#open.set(heard, ended)
     return heard
