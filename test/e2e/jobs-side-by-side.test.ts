@@ -94,6 +94,27 @@ describe.skipIf(!canRun)('pushes of one transaction', () => {
     expect([await fixture.states(job), await fixture.states(other)]).toEqual([{ ready: 1 }, {}])
   })
 
+  test.each(['cancel', 'retry', 'reschedule'] as const)(
+    'are undone if a %s beside them is refused, though nobody has awaited it',
+    async (verb) => {
+      const [job, unknown] = [defineJob(`beside-${verb}`), defineJob(`unknown-${verb}`)]
+      await using stream = fixture.streamOf()
+      await stream.prepare(job)
+      const pushed = stream.transaction(async (transaction) => {
+        const refused = {
+          cancel: () => stream.cancel(transaction, unknown, 'no'),
+          retry: () => stream.retry(transaction, unknown, 'no'),
+          reschedule: () => stream.reschedule(transaction, unknown, 'no', { delayMs: 1 }),
+        }[verb]()
+        await stream.push(transaction, job)
+        await setTimeout(1)
+        return [refused]
+      })
+      expect(await codeOf(() => pushed)).toBe('TOPIC_UNKNOWN')
+      expect(await fixture.states(job)).toEqual({})
+    },
+  )
+
   test('undo the whole transaction if one of them is refused, though nobody has awaited it', async () => {
     const job = defineJob('limited-unawaited', {
       input: json<number>(),

@@ -102,43 +102,21 @@ describe.skipIf(!canRun)('a node in time', () => {
     let broken = true
     let asked = 0
     const told: string[] = []
-    const maintained = Promise.withResolvers<void>()
-    let isPurged = false
-    const options: NodeOptions = {
-      ...patient,
-      listener: {
-        onError: ({ activity }) => void told.push(`error ${activity}`),
-        onRecovered: ({ activity }) => void told.push(`recovered ${activity}`),
-      },
-      transactions: guarded(() => {
+    const listener: NodeOptions['listener'] = {
+      onError: ({ activity }) => void told.push(`error ${activity}`),
+      onRecovered: ({ activity }) => void told.push(`recovered ${activity}`),
+    }
+    const { clock, node } = fixture.clocked({ ...patient, listener }, (tasks) => ({
+      ...tasks,
+      poll: (...given) => {
         asked++
         if (broken) throw new TaskError('DATABASE_UNAVAILABLE', 'not there')
-      }),
-    }
-    const { clock, node } = fixture.clocked(options, (tasks) => ({
-      ...tasks,
-      // Reports of the trouble would be counted too.
-      report: undefined as never,
-      purgeActions: (...given) => {
-        isPurged = true
-        return tasks.purgeActions(...given)
-      },
-      // The last step of maintenance, which a start takes too, before it.
-      limits: (...given) => {
-        if (isPurged) maintained.resolve()
-        return tasks.limits(...given)
+        return tasks.poll(...given)
       },
     }))
-    broken = false
     await using _ = node
-    const manager = node.process(fixture.topic, { idleMs: 24 * hour, handler: eachTask(() => {}) })
+    node.process(fixture.topic, { idleMs: 24 * hour, handler: eachTask(() => {}) })
     await node.start()
-    await manager.stop()
-    // Nothing that the start has begun comes after this.
-    await maintained.promise
-    broken = true
-    asked = 0
-    await manager.start()
     for (let failures = 1; failures <= 5; failures++) {
       await expect.poll(() => asked).toBe(failures)
       // Half of each pause is left to chance. The first move stays below the shortest pause, and the second reaches the longest.

@@ -127,7 +127,7 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     selector: JobSelector<NoInfer<Name>>,
   ): Outcome<E, Cancellation> {
     const tasks = this.#tasksOf(job)
-    return after(ownSelector(tasks, transaction, job, selector), (which) =>
+    const outcome = after(ownSelector(tasks, transaction, job, selector), (which) =>
       after(tasks.cancel(transaction, topicOf(job), which), (cancellation) => {
         this.process.cancelled(transaction, cancellation.taken)
         const id = typeof selector === 'string' ? selector : 'id' in selector ? selector.id : undefined
@@ -135,6 +135,7 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
         return cancellation
       }),
     ) as Outcome<E, Cancellation>
+    return this.process.calling(transaction, outcome)
   }
 
   /**
@@ -153,12 +154,13 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     const tasks = this.#tasksOf(job)
     const topic = topicOf(job)
     this.process.pushed(transaction, topic)
-    return after(ownSelector(tasks, transaction, job, selector), (which) =>
+    const outcome = after(ownSelector(tasks, transaction, job, selector), (which) =>
       after(tasks.reschedule(transaction, topic, which, to), (moved) => {
         this.process.changed(transaction, () => moved.map((task) => unreadChange(job.name, task)))
         return moved
       }),
     ) as ReturnType<SqlTaskRepository<Transaction, E>['reschedule']>
+    return this.process.calling(transaction, outcome)
   }
 
   /** Everything that is known of a job; undefined if there is no such job. @throws TaskError ARGUMENT_INVALID, TOPIC_UNKNOWN */
@@ -254,7 +256,7 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     const topic = topicOf(job)
     const tasks = this.#tasksOf(job)
     this.process.pushed(transaction, topic)
-    return after(this.#one(transaction, job, selector), (task) => {
+    const outcome = after(this.#one(transaction, job, selector), (task) => {
       if (!task) throw noJob(name, typeof selector === 'string' ? selector : selector.id)
       return after(this.tasks.endings(transaction, [task]), ([ending]) => {
         checkNotContinued(job, task, ending)
@@ -265,6 +267,7 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
         })
       })
     }) as Outcome<E, void>
+    return this.process.calling(transaction, outcome)
   }
 
   /**

@@ -15,7 +15,8 @@ export interface Done {
   readonly cancelled: Task[]
   /** What those who watch are told, by job: of what one transaction does to a job, only the last can be seen. */
   readonly changes: Map<string, JobChange>
-  readonly pushes: HeardCalls
+  /** What its work has called and may not have awaited. */
+  readonly calls: HeardCalls
   /** Whether the work of the transaction goes on. */
   isOpen: boolean
 }
@@ -58,7 +59,7 @@ export class InProcess {
       topics: new Set(),
       cancelled: [],
       changes: new Map(),
-      pushes: new HeardCalls(),
+      calls: new HeardCalls(),
       isOpen: true,
     }
     this.#byTransaction.set(transaction as object, done)
@@ -71,15 +72,15 @@ export class InProcess {
   }
 
   /**
-   * Does the work of a transaction that was begun here. Pushes that it has not awaited are waited for, and those that were refused without anybody asking are
-   * errors of the work: otherwise the transaction could be committed without their jobs.
+   * Does the work of a transaction that was begun here. Calls that it has not awaited are waited for, and those that were refused without anybody asking are
+   * errors of the work: otherwise the transaction could be committed without what they were to do.
    *
-   * @throws the error of the work, or of such a push
+   * @throws the error of the work, or of such a call
    */
   within<Result>(done: Done, work: () => Result | Promise<Result>): Result | Promise<Result> {
     try {
       const result = this.#working.run(done, work)
-      if (result instanceof Promise || done.pushes.areUnsettled) return this.#settled(done, result)
+      if (result instanceof Promise || done.calls.areUnsettled) return this.#settled(done, result)
       done.isOpen = false
       return result
     } catch (error) {
@@ -91,7 +92,7 @@ export class InProcess {
   async #settled<Result>(done: Done, result: Result | Promise<Result>): Promise<Result> {
     try {
       const value = await result
-      if (done.pushes.areUnsettled) await done.pushes.settled()
+      if (done.calls.areUnsettled) await done.calls.settled()
       return value
     } finally {
       done.isOpen = false
@@ -107,14 +108,20 @@ export class InProcess {
     const before = this.#last.get(key)
     const outcome: unknown = before ? before.then(push) : push()
     if (!(outcome instanceof Promise)) return outcome as Result
-    const working = this.#working.getStore()
-    const done = working?.transaction === key ? working : this.#byTransaction.get(key)
     const end = (): void => {
       if (this.#last.get(key) === ended) this.#last.delete(key)
     }
     const ended: Promise<void> = outcome.then(end, end)
     this.#last.set(key, ended)
-    return (done?.isOpen ? done.pushes.add(outcome) : outcome) as Result
+    return this.calling(transaction, outcome) as Result
+  }
+
+  /** Notes a call of a transaction's work, so that its error is not lost if nobody awaits it. @returns the same outcome, for the caller */
+  calling<Result>(transaction: unknown, outcome: Result): Result {
+    if (!(outcome instanceof Promise)) return outcome
+    const working = this.#working.getStore()
+    const done = working?.transaction === transaction ? working : this.#byTransaction.get(transaction as object)
+    return (done?.isOpen ? done.calls.add(outcome) : outcome) as Result
   }
 
   cancelled(transaction: unknown, tasks: readonly Task[]): void {
