@@ -62,6 +62,8 @@ describe('a handler that is asked to let go', () => {
     expect([signal.aborted, signal.reason]).toEqual([true, lost])
     expect([late.context.signal.aborted, late.context.signal.reason]).toEqual([true, lost])
     expect(early.context.signal).toBe(signal)
+    // A handler may spread its context.
+    expect({ ...late.context }).toMatchObject({ aborted: lost, signal: late.context.signal })
   })
 
   test('twice keeps the first reason', () => {

@@ -13,6 +13,7 @@ import type { Execution, HeldTask, TaskDependencies, TaskKey, TaskSink } from '@
 import type { HandlerContext, TaskHandlerFactory } from '@taskstream/task-processor'
 import type { AnyJob, Job } from '../definitions/define-job.ts'
 import { topicOf } from '../definitions/define-queue.ts'
+import { HandedJob } from './handed-job.ts'
 import { JobCommit, JobContinuation } from './held-job.ts'
 import type { JobHandler } from './held-job.ts'
 import type { Done, InProcess } from '../jobs/in-process.ts'
@@ -29,9 +30,8 @@ import { dependenciesOf } from '../definitions/needs.ts'
 import type { Need } from '../definitions/needs.ts'
 import { NewerInputs } from './newer-inputs.ts'
 import { creationOf } from '../jobs/push-job.ts'
-import { idOf, tagsOf } from '../definitions/job-ref.ts'
+import { tagsOf } from '../definitions/job-ref.ts'
 import type { AnyPushOptions, PushArguments } from '../jobs/push-job.ts'
-import { keyOf } from '../definitions/sub-keys.ts'
 import { inputOf } from '../definitions/task-input.ts'
 import { timeoutOf } from '../definitions/task-timeout.ts'
 import { TryTime } from './try-time.ts'
@@ -101,35 +101,40 @@ export function routedHandler<Transaction>(
         slots,
         handle: async ([task], context) => {
           // A stop hands the job back. Otherwise its try is refunded, and whoever has room takes it.
-          if (!(await slots.take(context.clock)))
-            return context.aborted ? undefined : new Map([[task!, TaskDecision.snooze({ afterMs: 0 })]])
+          if (!slots.take() && !(await slots.wait(context.clock)))
+            return context.aborted ? undefined : decided(task!, TaskDecision.snooze({ afterMs: 0 }))
           let isFree = false
-          const free = (): void => {
-            if (!isFree) slots.free()
-            isFree = true
-          }
+          let begunMs: number | undefined
           try {
             // The job may have been cancelled, or the stream stopped, while it waited.
             if (!task || context.aborted) return undefined
             const route = routeOf(task)
             // Nothing of the job is read before: its version and its input may be anybody's.
             const refused = signatures.refused(route.job, task, context)
-            const decided = refused ?? (route.isOpen ? undefined : newerInputs(route.job).snoozed(task, context))
-            if (decided) return new Map([[task, decided]])
+            const early = refused ?? (route.isOpen ? undefined : newerInputs(route.job).snoozed(task, context))
+            if (early) return decided(task, early)
+            begunMs = context.clock.monotonicMs()
             const running = new RunningJob(environment, route, task, context)
-            return await slots.measured(context.clock, async () => {
-              const outcome = await running.run(middleware)
-              // Commits wait for each other, and share transactions: others are handled meanwhile.
-              free()
-              return running.end(outcome)
-            })
+            const outcome = await running.run(middleware)
+            // Commits wait for each other, and share transactions: others are handled meanwhile.
+            slots.free()
+            isFree = true
+            return running.isCommitted(outcome) ? await running.commit(outcome) : running.decided(outcome)
           } finally {
-            free()
+            if (begunMs !== undefined) slots.took(context.clock.monotonicMs() - begunMs)
+            if (!isFree) slots.free()
           }
         },
       }
     },
   }
+}
+
+function decided(task: HeldTask, decision: TaskDecision): Map<HeldTask, TaskDecision> {
+  // A list of pairs would make three objects more for each job.
+  const decisions = new Map<HeldTask, TaskDecision>()
+  decisions.set(task, decision)
+  return decisions
 }
 
 /** After how many milliseconds a job is tried again whose needs could not be read. */
@@ -159,39 +164,55 @@ class RunningJob<Transaction> {
 
   /** @returns what the handler returned, or its middleware. @throws what was thrown; an error that ends the job if its input does not fit */
   async run(outer: readonly JobMiddleware<Transaction>[]): Promise<unknown> {
-    const { job, handle, use } = this.#route
-    const timeoutMs = timeoutOf(this.#task) ?? job.settings.timeoutMs
-    using time = new TryTime(this.#task, this.#context as HandlerContext<never>, { ...job.settings, timeoutMs })
-    const input = this.#input()
-    const { needs } = job.settings
-    const work = async (): Promise<unknown> => {
-      const held = this.#held(input, needs && (await this.#needed(needs)), time)
-      if (outer.length + use.length === 0) return handle(held)
-      return throughMiddleware([...outer, ...use], held, () => handle(held))
-    }
-    const handled = this.#environment.process.handling(this.#task, () => {
-      time.lose(new TaskError('TASK_LOST', `${taskToString(this.#task)} was cancelled`, { lost: [this.#task] }))
+    const { settings } = this.#route.job
+    const time = new TryTime(this.#task, this.#context as HandlerContext<never>, {
+      timeoutMs: timeoutOf(this.#task) ?? settings.timeoutMs,
+      maxRunMs: settings.maxRunMs,
     })
+    let handled
     try {
-      return await time.of(work)
+      const input = this.#input()
+      handled = this.#environment.process.handling(this.#task, () => {
+        time.lose(new TaskError('TASK_LOST', `${taskToString(this.#task)} was cancelled`, { lost: [this.#task] }))
+      })
+      return await time.of(
+        settings.needs
+          ? this.#needed(settings.needs).then((needs) => this.#handle(input, needs, time, outer))
+          : this.#handle(input, undefined, time, outer),
+      )
     } catch (error) {
-      if (!time.isLost) throw error
+      if (!time.isLost) throw time.reasonOf(error)
       this.#commit = undefined
       this.#continuation = undefined
       // Whatever is decided is refused, and reported as lost. If it were not, the job would be tried again.
       return TaskDecision.snooze({ afterMs: 0 })
     } finally {
-      handled()
+      handled?.()
+      time.end()
     }
   }
 
-  /** Completes the job, or returns its decision. */
-  async end(outcome: unknown): Promise<Map<HeldTask, TaskDecision> | undefined> {
+  #handle(input: unknown, needs: unknown, time: TryTime, outer: readonly JobMiddleware<Transaction>[]): unknown {
+    const { handle, use } = this.#route
+    const held = new HandedJob(this, this.#route.job, this.#task, input, needs, time) as unknown as AnyHeldJob<Transaction>
+    if (outer.length + use.length === 0) return handle(held)
+    return throughMiddleware([...outer, ...use], held, () => handle(held))
+  }
+
+  /** Whether a transaction completes the job. @throws TaskError LIFECYCLE if the handler has not returned what it was to return */
+  isCommitted(outcome: unknown): outcome is JobCommit<Transaction> | JobContinuation {
     if (this.#commit && outcome !== this.#commit)
       throw this.#misuse('called commit and did not return what it returns: write `return commit(…)`')
     if (!this.#commit) this.#checkContinued(outcome)
-    if (!(outcome instanceof JobCommit) && !(outcome instanceof JobContinuation))
-      return new Map([[this.#task, this.#decisionOf(outcome)]])
+    return outcome instanceof JobCommit || outcome instanceof JobContinuation
+  }
+
+  decided(outcome: unknown): Map<HeldTask, TaskDecision> {
+    return decided(this.#task, this.#decisionOf(outcome))
+  }
+
+  /** Completes the job in a transaction, with the work of its handler. */
+  async commit(outcome: JobCommit<Transaction> | JobContinuation): Promise<undefined> {
     const { process } = this.#environment
     let done: Done | undefined
     await this.#context.complete(async (transaction, held) => {
@@ -200,14 +221,14 @@ class RunningJob<Transaction> {
       if (held.length === 0) return new Map()
       done = process.begin(transaction)
       this.#continuation = undefined
-      const decided = await process.within(done, () => (outcome instanceof JobCommit ? outcome.work(transaction) : outcome))
-      this.#checkContinued(decided)
-      if (decided instanceof JobCommit) throw this.#misuse('returned a commit from its commit: it has one')
+      const returned = await process.within(done, () => (outcome instanceof JobCommit ? outcome.work(transaction) : outcome))
+      this.#checkContinued(returned)
+      if (returned instanceof JobCommit) throw this.#misuse('returned a commit from its commit: it has one')
       const decision =
-        decided instanceof JobContinuation
-          ? TaskDecision.success().withSuccessor(await this.#goOn(transaction, decided))
-          : this.#decisionOf(decided)
-      return new Map([[this.#task, decision]])
+        returned instanceof JobContinuation
+          ? TaskDecision.success().withSuccessor(await this.#goOn(transaction, returned))
+          : this.#decisionOf(returned)
+      return decided(this.#task, decision)
     })
     if (done) process.committed(done, this.#context.wake)
     return undefined
@@ -235,32 +256,13 @@ class RunningJob<Transaction> {
     }
   }
 
-  #held(input: unknown, needs: unknown, time: TryTime): AnyHeldJob<Transaction> {
-    const task = this.#task
-    const { name, settings } = this.#route.job
-    return {
-      name,
-      id: idOf(task),
-      key: settings.key && keyOf(settings, task.identifier),
-      input,
-      needs: needs as undefined,
-      tries: task.tries,
-      attempt: task.attempt,
-      maxTries: task.maxTries,
-      deadline: task.deadline,
-      tags: tagsOf(task),
-      hasOutput: settings.output !== undefined,
-      get signal() {
-        return time.signal
-      },
-      task,
-      commit: (work) => {
-        if (this.#commit) throw this.#misuse('called commit twice: one transaction completes it')
-        return (this.#commit = new JobCommit(work))
-      },
-      next: (job, ...given) => (this.#continuation = new JobContinuation(job, given as PushArguments<unknown>)),
-      extend: time.extend,
-    }
+  commits(work: (transaction: Transaction) => unknown): JobCommit<Transaction> {
+    if (this.#commit) throw this.#misuse('called commit twice: one transaction completes it')
+    return (this.#commit = new JobCommit(work))
+  }
+
+  goesOn(job: AnyJob, given: PushArguments<unknown>): JobContinuation {
+    return (this.#continuation = new JobContinuation(job, given))
   }
 
   #checkContinued(outcome: unknown): void {

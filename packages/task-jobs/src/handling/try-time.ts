@@ -11,15 +11,19 @@ interface Limits {
 const abortMs = 2_000
 
 /** The time of one try. The handler is asked to let go when it is up, and can extend it before. */
-export class TryTime implements Disposable {
+export class TryTime {
   readonly #task: HeldTask
   readonly #context: Pick<HandlerContext<never>, 'clock' | 'stuck' | 'signal'>
   readonly #clock: Clock
   readonly #limits: Limits
   readonly #begunMs: number
-  readonly #own = new AbortController()
-  readonly #givenUp = Promise.withResolvers<never>()
+  /** Why the handler was asked to let go by itself, not with all that its process handles. */
+  #reason: TaskError | undefined
+  /** Made when the signal is first asked for, as most handlers never look at it. */
+  #own: AbortController | undefined
   #signal: AbortSignal | undefined
+  /** Undefined without a limit. */
+  #givenUp: PromiseWithResolvers<never> | undefined
   #cancel: (() => void) | undefined
   #ended = false
   #isLost = false
@@ -30,18 +34,17 @@ export class TryTime implements Disposable {
     this.#clock = context.clock
     this.#limits = limits
     this.#begunMs = context.clock.monotonicMs()
+    if (limits.timeoutMs === undefined && limits.maxRunMs === undefined) return
+    this.#givenUp = Promise.withResolvers()
     this.#givenUp.promise.catch(() => {})
-    if (this.#isLimited) this.#wait()
+    this.#wait()
   }
 
-  /** Made when it is first asked for, as most handlers never look at it. */
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([this.#context.signal, this.#own.signal])
-    return this.#signal
-  }
-
-  get #isLimited(): boolean {
-    return this.#limits.timeoutMs !== undefined || this.#limits.maxRunMs !== undefined
+    if (this.#signal) return this.#signal
+    this.#own = new AbortController()
+    if (this.#reason) this.#own.abort(this.#reason)
+    return (this.#signal = AbortSignal.any([this.#context.signal, this.#own.signal]))
   }
 
   /** Whether the job was taken from its handler. */
@@ -53,17 +56,17 @@ export class TryTime implements Disposable {
   lose(reason: TaskError): void {
     this.#isLost = true
     this.#cancel?.()
-    this.#own.abort(reason)
+    this.#abort(reason)
   }
 
-  /** Waits for a handler, unless it goes on long after its time is up. */
-  async of<Result>(handle: () => Promise<Result>): Promise<Result> {
-    try {
-      return await (this.#isLimited ? Promise.race([handle(), this.#givenUp.promise]) : handle())
-    } catch (error) {
-      // An aborted call may throw an error of its own.
-      throw this.#own.signal.aborted && !carriedDecision(error) ? this.#own.signal.reason : error
-    }
+  /** @returns the outcome of a handler, which rejects if the handler goes on long after its time is up */
+  of(outcome: unknown): unknown {
+    return this.#givenUp ? Promise.race([outcome, this.#givenUp.promise]) : outcome
+  }
+
+  /** Why a try failed whose handler threw: an aborted call may throw an error of its own. */
+  reasonOf(error: unknown): unknown {
+    return this.#reason && !carriedDecision(error) ? this.#reason : error
   }
 
   /** Begins the time of the try anew. @throws the signal's reason */
@@ -72,9 +75,9 @@ export class TryTime implements Disposable {
     if (this.#ended || this.#limits.timeoutMs === undefined) return
     this.#cancel?.()
     this.#wait()
-  };
+  }
 
-  [Symbol.dispose](): void {
+  end(): void {
     this.#ended = true
     this.#cancel?.()
   }
@@ -93,11 +96,16 @@ export class TryTime implements Disposable {
           task: this.#task,
         },
       )
-      this.#own.abort(late)
+      this.#abort(late)
       this.#cancel = this.#clock.after(abortMs, () => {
         this.#context.stuck(this.#task, heldMs + abortMs)
-        this.#givenUp.reject(late)
+        this.#givenUp!.reject(late)
       })
     })
+  }
+
+  #abort(reason: TaskError): void {
+    this.#reason ??= reason
+    this.#own?.abort(reason)
   }
 }

@@ -3,7 +3,7 @@ import { tracingChannel } from 'node:diagnostics_channel'
 import { taskChannels, TaskError } from '@taskstream/task-api'
 import type { HandlerCall, HeldTask } from '@taskstream/task-api'
 import type { BatchEnvironment } from './batch.ts'
-import { failed } from './decisions.ts'
+import { GivenContext } from './given-context.ts'
 import type { BatchEvent } from '../core/listener.ts'
 import type { Decisions, HandlerContext } from '../core/task-handler.ts'
 
@@ -22,6 +22,8 @@ export class Handling<Transaction> {
   #trace: unknown
   #at: HeldTask | undefined
   #hasEnded = false
+  /** Cancels the end of its time. Undefined without a time. */
+  #cancel: (() => void) | undefined
   /** Made when the handler is asked to let go, as most handlers never are. */
   #askedMs: Map<HeldTask, number> | undefined
 
@@ -47,7 +49,7 @@ export class Handling<Transaction> {
   }
 
   /** The handler's signal. It is made on the first access, as most handlers never look at it. */
-  get #signal(): AbortSignal {
+  get signal(): AbortSignal {
     if (this.#controller) return this.#controller.signal
     this.#controller = new AbortController()
     if (this.#aborted) this.#controller.abort(this.#aborted)
@@ -60,33 +62,56 @@ export class Handling<Transaction> {
     this.#controller?.abort(this.#aborted)
   }
 
+  /** Calls the handler, and waits for it. */
+  async run(complete: HandlerContext<Transaction>['complete'], onStuck: (reason: TaskError) => void): Promise<Decisions | void> {
+    try {
+      return await this.begin(complete, onStuck)
+    } finally {
+      this.end()
+    }
+  }
+
   /**
-   * Calls the handler. When its time is up, the handler is asked to let go; if it does not, `onStuck` is called.
+   * Calls the handler. When its time is up, the handler is asked to let go; if it does not, `onStuck` is called. Whoever begins calls `end` once the
+   * outcome is there.
    *
    * @param complete the `complete` of the handler's context
+   * @throws what a handler throws that returns no promise
    */
-  async run(complete: HandlerContext<Transaction>['complete'], onStuck: (reason: TaskError) => void): Promise<Decisions | void> {
+  begin(
+    complete: HandlerContext<Transaction>['complete'],
+    onStuck: (reason: TaskError) => void,
+  ): Promise<Decisions | void> | Decisions | void {
     const { listener, handler } = this.#environment
     this.#trace = listener.onStart({ topic: this.#environment.topic, tasks: this.#tasks })
-    const unwatch = this.#watch(onStuck)
-    const context = this.#context(complete)
+    this.#watch(onStuck)
+    const context = new GivenContext(this, this.#environment, complete)
     try {
-      let outcome
-      try {
-        // This confines `enterWith` in the handler to this call: the same loop calls other handlers. A snapshot would do the same, and makes more objects.
-        outcome = new AsyncResource('taskstream.handle').runInAsyncScope(() =>
-          // mutants: equivalent condition:true, without subscribers a direct call is only faster
-          channels.hasSubscribers ? this.#told(async () => handler(this.#tasks, context)) : handler(this.#tasks, context),
-        )
-      } finally {
-        listener.onDispatched(this.event)
-      }
-      return await outcome
+      // This confines `enterWith` in the handler to this call: the same loop calls other handlers. A snapshot would do the same, and makes more objects.
+      return new AsyncResource('taskstream.handle').runInAsyncScope(() =>
+        // mutants: equivalent condition:true, without subscribers a direct call is only faster
+        channels.hasSubscribers ? this.#told(async () => handler(this.#tasks, context)) : handler(this.#tasks, context),
+      )
     } finally {
-      unwatch()
-      this.#hasEnded = true
-      this.#askedMs?.clear()
+      listener.onDispatched(this.event)
     }
+  }
+
+  end(): void {
+    this.#cancel?.()
+    this.#hasEnded = true
+    this.#askedMs?.clear()
+  }
+
+  /** Notes at which task the handler is. */
+  reach(task: HeldTask): void {
+    this.#at = task
+  }
+
+  /** Reports that a task's handler did not let go in time. */
+  stuck(at: HeldTask, heldMs: number): void {
+    this.#ask([at])
+    this.#environment.listener.onStuck({ ...this.event, at, heldMs })
   }
 
   #ask(tasks: readonly HeldTask[]): void {
@@ -101,47 +126,20 @@ export class Handling<Transaction> {
     return channels.tracePromise(() => (call.within ? call.within(handle) : handle()), call)
   }
 
-  #context(complete: HandlerContext<Transaction>['complete']): HandlerContext<Transaction> {
-    const { topic, retry, wake, clock, listener } = this.#environment
-    const signal = (): AbortSignal => this.#signal
-    const aborted = (): TaskError | undefined => this.#aborted
-    return {
-      topic,
-      clock,
-      get signal() {
-        return signal()
-      },
-      get aborted() {
-        return aborted()
-      },
-      complete,
-      failed: (task, error) => failed(task, error, retry),
-      at: (task) => void (this.#at = task),
-      stuck: (at, heldMs) => {
-        this.#ask([at])
-        listener.onStuck({ ...this.event, at, heldMs })
-      },
-      report: (error, decisions) =>
-        listener.onError({ ...this.event, tasks: [...decisions.keys()], activity: 'handle', error, decisions }),
-      wake,
-    }
-  }
-
-  #watch(onStuck: (reason: TaskError) => void): () => void {
+  #watch(onStuck: (reason: TaskError) => void): void {
     const { clock, timeoutMs, abortMs, topic, listener } = this.#environment
-    if (timeoutMs === undefined) return () => {}
-    let cancel = clock.after(timeoutMs, () => {
+    if (timeoutMs === undefined) return
+    this.#cancel = clock.after(timeoutMs, () => {
       const reason = new TaskError('TASK_TIMEOUT', `The handler of topic "${topic}" took longer than ${timeoutMs} ms`, {
         timeoutMs,
         topic,
       })
       this.abort(reason)
-      cancel = clock.after(abortMs, () => {
+      this.#cancel = clock.after(abortMs, () => {
         listener.onStuck({ ...this.event, heldMs: clock.monotonicMs() - this.#startedMs })
         onStuck(reason)
       })
     })
-    return () => cancel()
   }
 }
 

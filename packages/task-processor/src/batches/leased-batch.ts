@@ -151,8 +151,14 @@ export class LeasedBatch<Transaction> implements Batch {
   /** Never rejects. */
   async #run(): Promise<void> {
     try {
-      const decisions = await this.#handle()
-      if (await this.#isCompleted(decisions)) return
+      let decisions
+      try {
+        decisions = await this.#handling.begin(this.#complete, this.#onStuck)
+      } finally {
+        this.#handling.end()
+        this.#onHandled?.()
+      }
+      if (this.#asked && (await this.#isCompleted(decisions))) return
       if (this.#taken) this.#environment.listener.onLost(this.event)
       else if (decisions) await this.#decide(decisions)
       // An aborted handler may return nothing, and then all its tasks are handed back.
@@ -163,13 +169,7 @@ export class LeasedBatch<Transaction> implements Batch {
     }
   }
 
-  async #handle(): Promise<Decisions | void> {
-    try {
-      return await this.#handling.run(this.#complete, (reason) => void (this.#taking = this.#takeFrom(reason)))
-    } finally {
-      this.#onHandled?.()
-    }
-  }
+  readonly #onStuck = (reason: TaskError): void => void (this.#taking = this.#takeFrom(reason))
 
   readonly #complete: HandlerContext<Transaction>['complete'] = (decide) => {
     const { topic, listener, clock } = this.#environment
@@ -223,7 +223,6 @@ export class LeasedBatch<Transaction> implements Batch {
 
   /** Waits for a completion that the handler did not await. If the completion failed, the handler may still return decisions. */
   async #isCompleted(decisions: Decisions | void): Promise<boolean> {
-    if (!this.#asked) return false
     try {
       await this.#asked
       return true
