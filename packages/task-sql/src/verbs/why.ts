@@ -72,7 +72,7 @@ function sinceOf({ state, started, completed, created }: TaskInfo): Date {
 
 const revivable: ReadonlySet<DiagnosisCode> = new Set<DiagnosisCode>(['failed', 'expired', 'suspended', 'filtered'])
 
-function remediesOf({ code, also, by, owner }: Diagnosis, { topic, sequence }: TaskInfo): readonly Remedy[] {
+function remediesOf({ code, also, by, owner, putOff }: Diagnosis, { topic, sequence }: TaskInfo): readonly Remedy[] {
   const root = by.at(-1)
   const of = root ?? { topic, sequence, code }
   const whose = { topic: of.topic, sequence: of.sequence }
@@ -87,6 +87,8 @@ function remediesOf({ code, also, by, owner }: Diagnosis, { topic, sequence }: T
     const redrive: Remedy = { verb: 'redrive', ...whose, state: of.code as 'failed' }
     return root && code !== 'awaits' ? [redrive, { verb: 'cancel', ...whose }] : [redrive]
   }
+  // Who has put the task off would do so again at once. It comes by again by itself.
+  if (putOff && !root) return []
   if (of.code === 'delayed' || of.code === 'retrying' || of.code === 'overdue') return [{ verb: 'reschedule', ...whose }]
   return []
 }

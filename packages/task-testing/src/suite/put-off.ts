@@ -34,6 +34,8 @@ export const putOff: Part = part('the question why a task is put off', (engine) 
     expect(await decided(snooze({ afterMs: 1_000 }, 'still too new'))).toMatchObject({
       code: 'delayed',
       putOff: { times: 2, owner, explanation: 'still too new', ...(release !== undefined && { release }) },
+      // Made ready now, it would be put off again.
+      remedies: [],
     })
     // It waits for nobody now.
     expect((await why(sequence)).putOff).toBeUndefined()
