@@ -8,6 +8,8 @@ import { OwnCompletion } from './own-completion.ts'
 import { Patience } from '../core/patience.ts'
 import type { Decisions, HandlerContext } from '../core/task-handler.ts'
 
+const over: Promise<void> = Promise.resolve()
+
 /** A batch whose tasks the owner's lease holds. Its poll and its completion are separate transactions, and its handler runs between them. */
 export class LeasedBatch<Transaction> implements Batch {
   readonly isLeased = true
@@ -16,8 +18,8 @@ export class LeasedBatch<Transaction> implements Batch {
   readonly #handling: Handling<Transaction>
   readonly #completing: Completing<Transaction>
   readonly #plain: boolean
-  /** The patience of completions that the batch makes by itself. */
-  readonly #patience: Patience
+  /** The patience of completions that the batch makes by itself, as few need to: see `#patience`. */
+  #itsPatience: Patience | undefined
   /** The patience of the completion that the handler has asked for. */
   #handlersPatience: Patience | undefined
   /** The completion that the handler has asked for. Undefined before. */
@@ -30,10 +32,10 @@ export class LeasedBatch<Transaction> implements Batch {
   #taken = false
   /** Resolves when the tasks were taken from a handler that did not let go in time. Undefined without a time. */
   #stuck: PromiseWithResolvers<void> | undefined
-  #taking: Promise<void> = Promise.resolve()
-  #handled: Promise<void> = Promise.resolve()
+  #taking = over
+  #handled = over
   #onHandled: (() => void) | undefined
-  #ended: Promise<void> = Promise.resolve()
+  #ended = over
   /** Resolves with the end of a batch that waits for its turn. Undefined for other batches. */
   #turn: PromiseWithResolvers<void> | undefined
 
@@ -43,7 +45,6 @@ export class LeasedBatch<Transaction> implements Batch {
     this.tasks = tasks
     this.#plain = plain
     this.#handling = new Handling(environment, tasks)
-    this.#patience = new Patience(environment.clock)
     this.#completing = new Completing(environment, this, plain)
   }
 
@@ -79,6 +80,10 @@ export class LeasedBatch<Transaction> implements Batch {
 
   get setback(): boolean {
     return this.#completing.setback
+  }
+
+  get #patience(): Patience {
+    return (this.#itsPatience ??= new Patience(this.#environment.clock))
   }
 
   get ended(): Promise<void> {

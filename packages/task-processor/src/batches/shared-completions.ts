@@ -50,10 +50,10 @@ export class SharedCompletions<Transaction> {
       await alone()
       return undefined
     }
-    const { promise, resolve } = Promise.withResolvers<Completion | 'alone' | undefined>()
-    this.#waiting.push({ decisions, single, resolve })
-    if (this.#waiting.length === 1 && this.#underWay < ownWay) this.#beginSoon()
-    const completion = await promise
+    const completion = await new Promise<Completion | 'alone' | undefined>((resolve) => {
+      this.#waiting.push({ decisions, single, resolve })
+      if (this.#waiting.length === 1 && this.#underWay < ownWay) this.#beginSoon()
+    })
     if (completion !== undefined && completion !== 'alone') return completion
     if (completion === undefined) {
       await alone()
