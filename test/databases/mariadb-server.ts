@@ -43,7 +43,8 @@ export async function startMariaDb(options: MariaDbServerOptions = {}): Promise<
   execFileSync(
     findMariaDb('mariadb-install-db'),
     ['--no-defaults', `--datadir=${data}`, '--auth-root-authentication-method=normal', '--skip-test-db'],
-    { ...identity, cwd: '/', stdio: ['ignore', 'ignore', 'inherit'] },
+    // It starts a server of its own for a moment, with temporary files, and may delete those of another that does the same.
+    { ...identity, cwd: '/', env: { ...process.env, TMPDIR: temporary }, stdio: ['ignore', 'ignore', 'inherit'] },
   )
   const port = await freePort()
   const settings: Record<string, string> = {

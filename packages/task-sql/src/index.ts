@@ -5,6 +5,7 @@ export type { SqlTaskRepository, SqlTaskRepositoryOptions, VerbContext } from '.
 export type { BoundVerbs } from './verbs/verbs.ts'
 export { checkSchema } from './verbs/migrate.ts'
 export { beginLimit, endLimit } from './verbs/topics.ts'
+export { expectEnd } from './core/expected-end.ts'
 export { looksOf, makeLook } from './verbs/examination/examine.ts'
 export { databaseTime } from './verbs/examination/time.ts'
 export { lookNames } from './core/examination.ts'

@@ -13,7 +13,7 @@ import { checkSchema, migrate, plan, schemaStatus } from './verbs/migrate.ts'
 import type { Migration, MigrationPlan, SchemaStatus } from './verbs/migrate.ts'
 import type { SqlAdapter, Verb } from './core/verb.ts'
 import { told } from './told.ts'
-import { noteDefinitions } from './core/definitions.ts'
+import { expectEnd } from './core/expected-end.ts'
 import type { Context } from './core/verb-context.ts'
 import { timerColumns } from './verbs/periodic/columns.ts'
 import { get, list, lock, lockAll, lockDue, now, unfinished } from './verbs/periodic/read.ts'
@@ -214,7 +214,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     },
     migrate: (transactions) =>
       transactions(async (transaction): Promise<Migration> => {
-        noteDefinitions(transaction as object)
+        expectEnd(transaction as object)
         return await runVerb(adapter, transaction, migrate(dialect), rare)
       }),
     plan: (transactions) =>

@@ -1,4 +1,5 @@
 import type { Execution, TransactionSource } from '@taskstream/task-api'
+import { expectEnd } from '@taskstream/task-sql'
 import type { SqlTaskRepository, Verb, VerbContext } from '@taskstream/task-sql'
 
 /** Runs a verb in a transaction of its own. */
@@ -10,6 +11,10 @@ export function readingOf<Transaction>(
 ): Reading {
   return <Result>(verb: (context: VerbContext) => Verb<Result>) => {
     const run = tasks.verb(verb) as (transaction: Transaction) => Result | Promise<Result>
-    return transactions<Result>((transaction) => run(transaction))
+    return transactions<Result>((transaction) => {
+      // A look begins a transaction that only reads. On MariaDB and MySQL that ends the one of the source.
+      expectEnd(transaction as object)
+      return run(transaction)
+    })
   }
 }

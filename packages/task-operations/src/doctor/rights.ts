@@ -1,5 +1,6 @@
 import { isTaskError } from '@taskstream/task-api'
 import type { Execution, TransactionSource } from '@taskstream/task-api'
+import { expectEnd } from '@taskstream/task-sql'
 import type { Row, SqlTaskRepository, Statement } from '@taskstream/task-sql'
 
 /** A statement that grants a right to this user. */
@@ -18,6 +19,7 @@ export function probedRights<Transaction>(
     yield statement
   })
   return transactions<readonly Row[]>(async (transaction) => {
+    expectEnd(transaction as object)
     for (const statement of begin) await send(transaction, statement)
     const needed = new Set<string>()
     for (const probe of probes) {

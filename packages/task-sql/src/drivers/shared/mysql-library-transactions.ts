@@ -1,6 +1,6 @@
 import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
-import { madeDefinitions } from '../../core/definitions.ts'
+import { isEndExpected } from '../../core/expected-end.ts'
 import { classifyMysqlError } from '../../dialects/mysql/errors.ts'
 import { libraryTransactions } from './library-transactions.ts'
 
@@ -36,7 +36,7 @@ export function mysqlLibraryTransactions<Transaction extends object>(
         })
       } catch (error) {
         if (!done || !isGone(error)) throw error
-        if (!madeDefinitions(done)) throw closed(error)
+        if (!isEndExpected(done)) throw closed(error)
       }
     },
     named,
