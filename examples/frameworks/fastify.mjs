@@ -19,5 +19,7 @@ for (const path of ['/ops/tasks', '/ops/tasks/*'])
     return listener(Object.assign(request.raw, { body: request.body }), reply.raw)
   })
 
-for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => app.close())
-console.log(await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' }))
+const listening = app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
+// A signal may come while it starts: closed by then, it would never end.
+for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => listening.then(() => app.close()))
+console.log(await listening)

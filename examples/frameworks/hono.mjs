@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { toNode } from '@taskstream/task-console/node'
 import { Hono } from 'hono'
@@ -10,9 +11,12 @@ app.post('/orders', async (context) => {
 })
 app.all('/ops/tasks/*', (context) => ops.fetch(context.req.raw))
 
-await stream.start()
 const server = createServer(toNode({ fetch: async (request) => app.fetch(request), basePath: '' }))
-server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))
+
+async function start() {
+  await stream.start()
+  await once(server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1'), 'listening')
+}
 
 async function stop() {
   server.close()
@@ -20,4 +24,9 @@ async function stop() {
   await stream.stop()
   await db.destroy()
 }
-for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, stop)
+
+const started = start()
+// A signal may come while it starts: what has begun is ended after that.
+for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => started.then(stop))
+await started
+console.log(`http://127.0.0.1:${server.address().port}`)

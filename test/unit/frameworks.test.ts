@@ -15,6 +15,31 @@ import type { Open } from '../../examples/recipes/database.ts'
 const root = join(import.meta.dirname, '..', '..')
 const flags = ['--no-warnings', '--conditions=@taskstream/source']
 
+/** How each ends. After its hooks, Nest has the signal end the process. */
+const servers: readonly (readonly [name: string, file: string, ending: readonly unknown[]])[] = [
+  ['fastify', 'fastify.mjs', [0, null]],
+  ['hono', 'hono.mjs', [0, null]],
+  ['nest', 'dist/nest.js', [null, 'SIGTERM']],
+]
+
+/** Modules that have the process signalled as its stream starts, or as its server begins to listen. */
+const signals = {
+  starts: `
+import { tracingChannel } from 'node:diagnostics_channel'
+const once = { start() {
+  tracingChannel('taskstream:poll').unsubscribe(once)
+  process.kill(process.pid, 'SIGTERM')
+} }
+tracingChannel('taskstream:poll').subscribe(once)`,
+  listens: `
+import { Server } from 'node:net'
+const { listen } = Server.prototype
+Server.prototype.listen = function (...given) {
+  process.kill(process.pid, 'SIGTERM')
+  return listen.apply(this, given)
+}`,
+} as const
+
 interface Tables {
   orders: { id: string; customer: string }
   mails: { order_id: string; customer: string }
@@ -42,33 +67,57 @@ describe('in the server of others', () => {
   describe.each(ownEngines)('on %s', (engine) => {
     const here = test.skipIf(engine === 'postgres' && !hasPostgres())
 
-    here.each([
-      ['fastify', 'fastify.mjs', [0, null]],
-      ['hono', 'hono.mjs', [0, null]],
-      // After its hooks, Nest has the signal end the process.
-      ['nest', 'dist/nest.js', [null, 'SIGTERM']],
-    ])('%s pushes with the request, handles, shows the console, and stops in phases on SIGTERM', async (_, file, ending) => {
-      await using database = await ownDatabase(engine)
-      const { db, newStream, close } = await makeTables(database.url)
-      const server = spawn(process.execPath, [...flags, file], {
-        cwd: example.folder,
-        env: envOf(database.url),
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
-      try {
-        const [url] = (await once(createInterface(server.stdout), 'line')) as [string]
-        const placed = await fetch(new URL('/orders', url), {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ customer: 'ann' }),
+    here.each(servers)(
+      '%s pushes with the request, handles, shows the console, and stops in phases on SIGTERM',
+      async (_, file, ending) => {
+        await using database = await ownDatabase(engine)
+        const { db, newStream, close } = await makeTables(database.url)
+        const server = spawn(process.execPath, [...flags, file], {
+          cwd: example.folder,
+          env: envOf(database.url),
+          stdio: ['ignore', 'pipe', 'inherit'],
         })
-        expect(placed.status).toBe(201)
-        const { id } = (await placed.json()) as { id: string }
-        await expect.poll(() => db.selectFrom('mails').selectAll().execute()).toEqual([{ order_id: id, customer: 'ann' }])
-        const topics = await fetch(new URL('/ops/tasks/api/v1/topics', url), { headers: { 'x-user': 'kari' } })
-        expect(await topics.json()).toMatchObject({ topics: [{ topic: 'mail' }] })
-        expect((await fetch(new URL('/ops/tasks/api/v1/topics', url))).status).toBe(403)
-        server.kill('SIGTERM')
+        try {
+          const [url] = (await once(createInterface(server.stdout), 'line')) as [string]
+          const placed = await fetch(new URL('/orders', url), {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ customer: 'ann' }),
+          })
+          expect(placed.status).toBe(201)
+          const { id } = (await placed.json()) as { id: string }
+          await expect.poll(() => db.selectFrom('mails').selectAll().execute()).toEqual([{ order_id: id, customer: 'ann' }])
+          const topics = await fetch(new URL('/ops/tasks/api/v1/topics', url), { headers: { 'x-user': 'kari' } })
+          expect(await topics.json()).toMatchObject({ topics: [{ topic: 'mail' }] })
+          expect((await fetch(new URL('/ops/tasks/api/v1/topics', url))).status).toBe(403)
+          server.kill('SIGTERM')
+          expect(await once(server, 'exit')).toEqual(ending)
+          const looking = newStream({ migrate: false })
+          expect((await looking.transaction((tx) => looking.tasks.nodes(tx))).map(({ life }) => life)).toEqual(['stopped'])
+        } finally {
+          server.kill('SIGKILL')
+          await close()
+        }
+      },
+    )
+
+    here.each(
+      servers.flatMap(([name, file, ending]) =>
+        (['starts', 'listens'] as const).map((when) => [name, when, file, ending] as const),
+      ),
+    )('%s stops in phases on a SIGTERM that comes while it %s', async (_, when, file, ending) => {
+      await using database = await ownDatabase(engine)
+      const { newStream, close } = await makeTables(database.url)
+      const server = spawn(
+        process.execPath,
+        [...flags, '--import', `data:text/javascript,${encodeURIComponent(signals[when])}`, file],
+        {
+          cwd: example.folder,
+          env: envOf(database.url),
+          stdio: ['ignore', 'ignore', 'inherit'],
+        },
+      )
+      try {
         expect(await once(server, 'exit')).toEqual(ending)
         const looking = newStream({ migrate: false })
         expect((await looking.transaction((tx) => looking.tasks.nodes(tx))).map(({ life }) => life)).toEqual(['stopped'])

@@ -36,5 +36,7 @@ app.get('/readyz', async () => {
 })
 
 app.addHook('onClose', shop.close)
-for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void app.close())
-console.log(`api ${await app.listen({ host: settings.host, port: settings.port })}`)
+const listening = app.listen({ host: settings.host, port: settings.port })
+// A signal may come while it starts: closed by then, it would never end.
+for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void listening.then(() => app.close()))
+console.log(`api ${await listening}`)

@@ -36,9 +36,9 @@ const server = createServer((request, response) => {
 server.listen(settings.port, settings.host, () => {
   const { address, port } = server.address() as AddressInfo
   console.log(`console http://${address}:${port}`)
+  for (const signal of ['SIGTERM', 'SIGINT'])
+    process.once(signal, () => {
+      server.close(() => void close())
+      server.closeAllConnections()
+    })
 })
-for (const signal of ['SIGTERM', 'SIGINT'])
-  process.once(signal, () => {
-    server.close(() => void close())
-    server.closeAllConnections()
-  })
