@@ -1,6 +1,6 @@
 /** If two transactions make or change the same timer, the second waits for the first, and acts on its outcome. */
-import { periodicTasks } from '@taskstream/task-scheduler'
-import type { PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
+import { firing, periodicTasks } from '@taskstream/task-scheduler'
+import type { Fired, FiredOccurrence, PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
 import { codeOf, useFixture } from '@taskstream/task-testing/suite'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { canRun, engine } from '../subject.ts'
@@ -69,6 +69,27 @@ describe.skipIf(!canRun)('a transaction that waits for another at a timer', () =
       await waited(pause, 'commit')
       expect(await info()).toMatchObject({ status: 'paused', input: 'theirs' })
     }
+  })
+
+  test('that fires it meanwhile goes on behind what that has fired', async () => {
+    const fire = firing(fixture.tasks) as (transaction: AnyTransaction) => Promise<Fired> | Fired
+    await fixture.commit((transaction) => timers.add(transaction, task({ timer: '*:*:*', whileUnfinished: 'push' })))
+    await first.rollback()
+    await first.begin()
+    await fixture.tasks.timers.lock(first.transaction, { scope: 'system', id })
+    let fired: Fired | undefined
+    const firesThenRuns = async (): Promise<void> => {
+      await expect.poll(async () => (fired = await fire(first.transaction)).outcome, { timeout: 10_000 }).toBe('submitted')
+      // After a run by hand the timer does not remember its last occurrence.
+      await timers.runNow(first.transaction, id)
+    }
+    await whileWaiting(
+      { subject: fixture.subject, first, second },
+      () => timers.schedule(second.transaction, task({ timer: '*:*:00/1', whileUnfinished: 'push' })),
+      'commit',
+      firesThenRuns,
+    )
+    expect((await info())!.next!.getTime()).toBeGreaterThan((fired as FiredOccurrence).occurrence.getTime())
   })
 
   test('that removes it makes it anew', async () => {

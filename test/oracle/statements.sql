@@ -5056,6 +5056,9 @@ values (:1, :2, :3, :4, :5, :6, :7, :8, :9, :10, :11, :12, :13, :14, :15, :16, :
 --   text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, (select k.ms from task_clock k) as now from task_periodic t where t.scope = :1 and t.id = :2 order by t.scope, t.id
 
+-- timers, verb
+select (select k.ms from task_clock k) as now from dual
+
 -- timers
 --   null, text, null, text, text, text, text, number, null, number, null, number, number, null, number, null, null, number, number, null, number, number, text, text
 --   null, text, null, text, text, text, text, number, null, number, null, number, number, null, number, null, text, number, number, null, number, number, text, text
@@ -5151,6 +5154,10 @@ select :1 as now from task_topic where topic = :2
 --   number, text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where t.scope = :2 and t.id = :3 order by t.scope, t.id
 
+-- timers, verb
+--   number
+select :1 as now from dual
+
 -- timers
 --   number, text, text
 select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic, t.identifier, t.input, t.last_topic, t.status, t.priority, t.max_tries, t.misfire, t.late_ms, t.overlap, t.jitter_ms, t.max_count, t.fired, t.skipped, t.last_sequence, t.headers as headers, t.starts as starts, t.ends as ends, t.occurrence as occurrence, t.due as due, t.last_occurrence as last_occurrence, t.created as created, t.changed as changed, :1 as now from task_periodic t where t.scope = :2 and t.id = :3
@@ -5241,9 +5248,6 @@ a.changed as changed, a.actor, a.note
 from task_topic p
 left join task_activation a on a.topic = p.topic
 where p.topic = :2
-
--- verb
-select (select k.ms from task_clock k) as now from dual
 
 -- verb
 set transaction read only
@@ -5385,10 +5389,6 @@ from (select
   where 1 = 1) x
 where x.blocker is not null
 group by x.blocker
-
--- verb
---   number
-select :1 as now from dual
 
 -- verb
 --   number

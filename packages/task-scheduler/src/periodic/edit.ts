@@ -4,7 +4,7 @@ import type { StoredTimer, TimerChange, TimerDefinition, TimerStatus } from '@ta
 import { checkPeriodicTask } from './definition.ts'
 import type { CheckedTask } from './definition.ts'
 import { fireTimer } from './fire.ts'
-import { fire, firstOf, keep, latestMs, toSchedule, waiting } from './schedule.ts'
+import { againFrom, fire, firstOf, keep, latestMs, toSchedule, waiting } from './schedule.ts'
 import type { After } from './schedule.ts'
 import { find } from './look.ts'
 import type { PeriodicTask } from './periodic-task.ts'
@@ -91,7 +91,7 @@ function* insert(work: Work, { scope, application }: Place, task: ReadyTask): St
 /** Finds the first occurrence of a new timer. @throws TaskError ARGUMENT_INVALID if the timer would never fire */
 function firstOfNew(scope: string, { id, now, definition }: ReadyTask): After {
   // mutants: equivalent property `fired: 0`, a new timer may fire once at least
-  return begin({ scope, id, fired: 0, now }, definition)
+  return begin({ scope, id, fired: 0, now, lastOccurrence: null }, definition)
 }
 
 function* change(work: Work, task: CheckedTask, application: string | null, timer: StoredTimer): Steps<boolean> {
@@ -194,8 +194,11 @@ function* submitDue(work: Work, timer: StoredTimer): Steps<boolean> {
 }
 
 /** Finds the first occurrence from now on. @throws TaskError ARGUMENT_INVALID if the timer would never fire */
-function begin(timer: Pick<StoredTimer, 'scope' | 'id' | 'fired' | 'now'>, definition: TimerDefinition): After {
-  const first = firstOf(toSchedule({ ...timer, ...definition }), timer.now)
+function begin(
+  timer: Pick<StoredTimer, 'scope' | 'id' | 'fired' | 'now' | 'lastOccurrence'>,
+  definition: TimerDefinition,
+): After {
+  const first = firstOf(toSchedule({ ...timer, ...definition }), againFrom(timer))
   if (!first.next) throw invalid('timer', definition.timer, `must fire some time from now on, and ${first.ended}`)
   checkCount(timer, definition)
   return first

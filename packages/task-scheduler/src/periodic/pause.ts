@@ -1,6 +1,6 @@
 /** Pauses and resumes timers. Occurrences during a pause are not made up for. */
 import type { StoredTimer } from '@taskstream/task-api'
-import { firstOf, toSchedule, waiting } from './schedule.ts'
+import { againFrom, firstOf, toSchedule, waiting } from './schedule.ts'
 import { find } from './look.ts'
 import { answer } from './steps.ts'
 import type { Steps, Work } from './steps.ts'
@@ -40,6 +40,6 @@ function* storeAll(work: Work, scope: string, from: 'running' | 'paused', to: 'r
 }
 
 function store({ transaction, timers }: Work, timer: StoredTimer, status: 'running' | 'paused'): Steps<void> {
-  const wait = waiting(status, status === 'paused' ? {} : firstOf(toSchedule(timer), timer.now))
+  const wait = waiting(status, status === 'paused' ? {} : firstOf(toSchedule(timer), againFrom(timer)))
   return answer(timers.change(transaction, timer, { ...wait, changed: timer.now }))
 }

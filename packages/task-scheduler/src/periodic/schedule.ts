@@ -70,6 +70,14 @@ export function latestMs({ misfire, lateMs = lateBy[misfire] ?? Infinity, jitter
   return lateMs + jitterMs
 }
 
+/** If the last occurrence lies further ahead than this, in milliseconds, a clock was wrong when it fired, and the timer need not wait for that time. */
+const longestStepMs = 3_600_000
+
+/** From when a timer begins that begins again: the clock may have been set back behind what it has fired already. */
+export function againFrom({ now, lastOccurrence }: Pick<StoredTimer, 'now' | 'lastOccurrence'>): number {
+  return lastOccurrence !== null && lastOccurrence > now && lastOccurrence - now <= longestStepMs ? lastOccurrence : now
+}
+
 /** Finds the first occurrence of a timer that begins, or begins again, now. */
 export function firstOf(schedule: Schedule, now: number): After {
   const { timer, start } = schedule

@@ -33,6 +33,30 @@ export const periodicClocks: Part = part('timers while clocks change', (engine) 
     expect((await fixture.info()).next).toEqual(monday)
   })
 
+  test('what has fired does not fire again after a pause, or after another wording, although the clock was set back', async () => {
+    fixture.at('2026-01-05T09:00:00Z')
+    await fixture.schedule({ timer: '*:*', whileUnfinished: 'push' })
+    fixture.at('2026-01-05T09:01:00Z')
+    expect(await fixture.fireAll()).toEqual(['submitted 09:01'])
+    fixture.at('2026-01-05T09:00:30Z')
+    await fixture.schedule({ timer: '*:*:00', whileUnfinished: 'push' })
+    expect((await fixture.info()).next).toEqual(new Date('2026-01-05T09:02:00Z'))
+    for (const verb of ['pause', 'resume'] as const)
+      await fixture.fixture.commit<unknown>((transaction) => fixture.timers[verb](transaction, 'report'))
+    expect((await fixture.info()).next).toEqual(new Date('2026-01-05T09:02:00Z'))
+  })
+
+  test('a timer that has fired while the clock was a day ahead begins again with the time, once it is paused and resumed', async () => {
+    fixture.at('2026-01-06T09:00:00Z')
+    await fixture.schedule({ timer: '*:*', whileUnfinished: 'push' })
+    fixture.at('2026-01-06T09:01:00Z')
+    expect(await fixture.fireAll()).toEqual(['submitted 09:01'])
+    fixture.at('2026-01-05T09:01:30Z')
+    for (const verb of ['pause', 'resume'] as const)
+      await fixture.fixture.commit<unknown>((transaction) => fixture.timers[verb](transaction, 'report'))
+    expect((await fixture.info()).next).toEqual(new Date('2026-01-05T09:02:00Z'))
+  })
+
   test.each([
     // 02:30 does not occur on the day that clocks go forward. It occurs twice on the day that they go back, and the first counts.
     ['02:30 Europe/Oslo', '2024-03-30T00:00:00Z', '2024-04-01T12:00:00Z', ['2024-03-30T01:30', '2024-04-01T00:30']],

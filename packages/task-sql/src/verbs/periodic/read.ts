@@ -5,6 +5,7 @@ import type { Selection } from '../../core/requests.ts'
 import { join, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
 import { toNumber } from '../../core/task-row.ts'
+import { databaseTime } from '../examination/time.ts'
 import { topicUnknown } from '../../core/verb-context.ts'
 import type { Context } from '../../core/verb-context.ts'
 import type { Verb } from '../../core/verb.ts'
@@ -54,12 +55,20 @@ export function* lockDue(context: Context, without: ReadonlySet<string>): Verb<S
 }
 
 export function* lock(context: Context, key: TimerKey): Verb<StoredTimer | undefined> {
-  const [timer] = yield* lockRows(context, isKey(key), 'wait')
+  const [timer] = yield* lockNow(context, isKey(key))
   return timer
 }
 
 export function lockAll(context: Context, scope: string, status: TimerStatus): Verb<StoredTimer[]> {
-  return lockRows(context, sql`t.scope = ${scope} and t.status = ${timerStatuses.indexOf(status)}`, 'wait')
+  return lockNow(context, sql`t.scope = ${scope} and t.status = ${timerStatuses.indexOf(status)}`)
+}
+
+/** A statement's clock stands while it waits for a lock, and whoever had it may have fired later occurrences. So the time is read after it. */
+function* lockNow(context: Context, which: Statement): Verb<StoredTimer[]> {
+  const timers = yield* lockRows(context, which, 'wait')
+  if (timers.length === 0) return timers
+  const now = yield* databaseTime(context.dialect, context.now())
+  return timers.map((timer) => ({ ...timer, now }))
 }
 
 export function* get(context: Context, key: TimerKey): Verb<StoredTimer | undefined> {
