@@ -40,6 +40,9 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
 
   protected abstract get isStopped(): boolean
 
+  /** Whether a transaction can be given up while a handler still uses it. */
+  protected abstract get closesAbandoned(): boolean
+
   protected abstract processed(queue: Queue, options: ProcessOptions<Transaction>): void
 
   /**
@@ -108,6 +111,7 @@ export abstract class JobHandlers<Transaction, E extends Execution = 'async'> ex
       repository: { push: push as Push, depend },
       needed: this.needs.needed,
       process: this.process,
+      closesAbandoned: this.closesAbandoned,
       signatures: this.signatures,
       middleware: this.#middleware,
     }

@@ -352,6 +352,10 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     }
   }
 
+  protected get closesAbandoned(): boolean {
+    return this.#driver.transactions.closesAbandoned === true
+  }
+
   protected get isStopped(): boolean {
     return this.#state === 'stopped'
   }

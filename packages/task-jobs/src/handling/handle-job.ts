@@ -41,6 +41,8 @@ export interface JobEnvironment<Transaction> {
   /** What the tasks that a task needs have returned, and how they have ended. */
   needed(task: HeldTask): Promise<readonly NeededEnding[]>
   readonly process: InProcess
+  /** Whether a transaction can be given up while a handler still uses it. */
+  readonly closesAbandoned?: boolean
   /** What signs the jobs with which others go on, and verifies those that are handled. Default: no keys, which refuses jobs that are signed. */
   readonly signatures?: JobSignatures
   /** The middleware around all jobs, the first outermost. */
@@ -146,6 +148,7 @@ class RunningJob<Transaction> {
   readonly #route: JobRoute<Transaction>
   readonly #task: HeldTask
   readonly #context: HandlerContext<Transaction>
+  readonly #time: TryTime
   #commit: JobCommit<Transaction> | undefined
   /** What `next` has returned last. */
   #continuation: JobContinuation | undefined
@@ -160,15 +163,14 @@ class RunningJob<Transaction> {
     this.#route = route
     this.#task = task
     this.#context = context
+    const { timeoutMs, maxRunMs } = route.job.settings
+    this.#time = new TryTime(task, context as HandlerContext<never>, { timeoutMs: timeoutOf(task) ?? timeoutMs, maxRunMs })
   }
 
   /** @returns what the handler returned, or its middleware. @throws what was thrown; an error that ends the job if its input does not fit */
   async run(outer: readonly JobMiddleware<Transaction>[]): Promise<unknown> {
-    const { settings } = this.#route.job
-    const time = new TryTime(this.#task, this.#context as HandlerContext<never>, {
-      timeoutMs: timeoutOf(this.#task) ?? settings.timeoutMs,
-      maxRunMs: settings.maxRunMs,
-    })
+    const { needs } = this.#route.job.settings
+    const time = this.#time
     let handled
     try {
       const input = this.#input()
@@ -176,9 +178,9 @@ class RunningJob<Transaction> {
         time.lose(new TaskError('TASK_LOST', `${taskToString(this.#task)} was cancelled`, { lost: [this.#task] }))
       })
       return await time.of(
-        settings.needs
-          ? this.#needed(settings.needs).then((needs) => this.#handle(input, needs, time, outer))
-          : this.#handle(input, undefined, time, outer),
+        needs
+          ? this.#needed(needs).then((results) => this.#handle(input, results, outer))
+          : this.#handle(input, undefined, outer),
       )
     } catch (error) {
       if (!time.isLost) throw time.reasonOf(error)
@@ -192,9 +194,9 @@ class RunningJob<Transaction> {
     }
   }
 
-  #handle(input: unknown, needs: unknown, time: TryTime, outer: readonly JobMiddleware<Transaction>[]): unknown {
+  #handle(input: unknown, needs: unknown, outer: readonly JobMiddleware<Transaction>[]): unknown {
     const { handle, use } = this.#route
-    const held = new HandedJob(this, this.#route.job, this.#task, input, needs, time) as unknown as AnyHeldJob<Transaction>
+    const held = new HandedJob(this, this.#route.job, this.#task, input, needs, this.#time) as unknown as AnyHeldJob<Transaction>
     if (outer.length + use.length === 0) return handle(held)
     return throughMiddleware([...outer, ...use], held, () => handle(held))
   }
@@ -215,23 +217,41 @@ class RunningJob<Transaction> {
   async commit(outcome: JobCommit<Transaction> | JobContinuation): Promise<undefined> {
     const { process } = this.#environment
     let done: Done | undefined
-    await this.#context.complete(async (transaction, held) => {
-      // Each run has a transaction of its own, and what an earlier one did was rolled back.
-      done = undefined
-      if (held.length === 0) return new Map()
-      done = process.begin(transaction)
-      this.#continuation = undefined
-      const returned = await process.within(done, () => (outcome instanceof JobCommit ? outcome.work(transaction) : outcome))
-      this.#checkContinued(returned)
-      if (returned instanceof JobCommit) throw this.#misuse('returned a commit from its commit: it has one')
-      const decision =
-        returned instanceof JobContinuation
-          ? TaskDecision.success().withSuccessor(await this.#goOn(transaction, returned))
-          : this.#decisionOf(returned)
-      return decided(this.#task, decision)
-    })
+    try {
+      await this.#context.complete(async (transaction, held) => {
+        // Each run has a transaction of its own, and what an earlier one did was rolled back.
+        done = undefined
+        if (held.length === 0) return new Map()
+        done = process.begin(transaction)
+        this.#continuation = undefined
+        const returned = outcome instanceof JobCommit ? await this.#worked(done, transaction, outcome) : outcome
+        this.#checkContinued(returned)
+        if (returned instanceof JobCommit) throw this.#misuse('returned a commit from its commit: it has one')
+        const decision =
+          returned instanceof JobContinuation
+            ? TaskDecision.success().withSuccessor(await this.#goOn(transaction, returned))
+            : this.#decisionOf(returned)
+        return decided(this.#task, decision)
+      })
+    } catch (error) {
+      throw this.#time.reasonOf(error)
+    }
     if (done) process.committed(done, this.#context.wake)
     return undefined
+  }
+
+  /** Does the work of a commit. Work that goes on long after its time is up is left behind, if the connection can be closed under it. */
+  async #worked(done: Done, transaction: Transaction, { work }: JobCommit<Transaction>): Promise<unknown> {
+    const { process, closesAbandoned } = this.#environment
+    const time = this.#time
+    time.again()
+    try {
+      const outcome = process.within(done, () => work(transaction))
+      if (!closesAbandoned) return await outcome
+      return await time.of(outcome, (late) => new TaskError('TRANSACTION_ABANDONED', late.message, late.data, { cause: late }))
+    } finally {
+      time.end()
+    }
   }
 
   #input(): unknown {

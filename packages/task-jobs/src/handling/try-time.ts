@@ -10,13 +10,13 @@ interface Limits {
 /** How long a handler may take to let go once its time is up, in milliseconds. Then its job is decided without it. */
 const abortMs = 2_000
 
-/** The time of one try. The handler is asked to let go when it is up, and can extend it before. */
+/** The time of one try, and then of each run of its commit. The handler is asked to let go when it is up, and can extend it before. */
 export class TryTime {
   readonly #task: HeldTask
   readonly #context: Pick<HandlerContext<never>, 'clock' | 'stuck' | 'signal'>
   readonly #clock: Clock
   readonly #limits: Limits
-  readonly #begunMs: number
+  #begunMs: number
   /** Why the handler was asked to let go by itself, not with all that its process handles. */
   #reason: TaskError | undefined
   /** Made when the signal is first asked for, as most handlers never look at it. */
@@ -34,10 +34,7 @@ export class TryTime {
     this.#clock = context.clock
     this.#limits = limits
     this.#begunMs = context.clock.monotonicMs()
-    if (limits.timeoutMs === undefined && limits.maxRunMs === undefined) return
-    this.#givenUp = Promise.withResolvers()
-    this.#givenUp.promise.catch(() => {})
-    this.#wait()
+    this.#begin()
   }
 
   get signal(): AbortSignal {
@@ -59,9 +56,14 @@ export class TryTime {
     this.#abort(reason)
   }
 
-  /** @returns the outcome of a handler, which rejects if the handler goes on long after its time is up */
-  of(outcome: unknown): unknown {
-    return this.#givenUp ? Promise.race([outcome, this.#givenUp.promise]) : outcome
+  /**
+   * @param leave makes the error, where it is to be another
+   * @returns the outcome of a handler, which rejects if the handler goes on long after its time is up
+   */
+  of(outcome: unknown, leave?: (late: TaskError) => TaskError): unknown {
+    if (!this.#givenUp) return outcome
+    const { promise } = this.#givenUp
+    return Promise.race([outcome, leave ? promise.catch((late: TaskError) => Promise.reject(leave(late))) : promise])
   }
 
   /** Why a try failed whose handler threw: an aborted call may throw an error of its own. */
@@ -80,6 +82,22 @@ export class TryTime {
   end(): void {
     this.#ended = true
     this.#cancel?.()
+  }
+
+  /** Begins the time anew, for a run of the commit: what the database is waited for before does not count. */
+  again(): void {
+    this.#cancel?.()
+    this.#ended = false
+    this.#begunMs = this.#clock.monotonicMs()
+    this.#begin()
+  }
+
+  #begin(): void {
+    const { timeoutMs, maxRunMs } = this.#limits
+    if (timeoutMs === undefined && maxRunMs === undefined) return
+    this.#givenUp = Promise.withResolvers()
+    this.#givenUp.promise.catch(() => {})
+    this.#wait()
   }
 
   #wait(): void {
