@@ -397,6 +397,25 @@ where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
 delete /*+ leading(w@keys t) use_nl(t) index(t) */ from task_attempt t where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w) and t.attempt > 5 and t.attempt <= (select k.attempt from task k where k.topic = :3 and k.sequence = t.sequence) - 15
 
 -- complete
+--   text, JSON
+select d.parent as sequence, d.topic, d.sequence as needing
+from task_dependency d
+where d.parent_topic = :1 and d.parent in (select w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+
+-- complete, dependencies
+--   JSON
+select r.asked, d.need, d.parent_topic, d.parent, d.tolerant
+from json_table(:1, '$[*]' error on error columns (nth for ordinality, asked number path '$[0]' error on error, wanted_topic varchar2(4000 byte) path '$[1]' error on error, wanted number path '$[2]' error on error)) r
+join task_dependency d on d.topic = r.wanted_topic and d.sequence = r.wanted
+order by r.asked, d.place
+
+-- complete
+--   text, number, text, number
+update task_dependency
+set parent_topic = :1, parent = :2
+where parent_topic = :3 and parent = :4
+
+-- complete
 --   JSON, text
 insert into task_result (topic, sequence, value, next_topic, next_sequence)
 select p.topic, r.completed, r.returned, r.next_topic, r.next_sequence
@@ -748,13 +767,6 @@ insert into task_dependency (topic, sequence, place, need, parent_topic, parent,
 select p.topic, :1, r.place, r.need, r.needed_topic, r.needed, r.tolerant
 from task_topic p, json_table(:2, '$[*]' error on error columns (nth for ordinality, place number path '$[0]' error on error, need varchar2(4000 byte) path '$[1]' error on error, needed_topic varchar2(4000 byte) path '$[2]' error on error, needed number path '$[3]' error on error, tolerant number path '$[4]' error on error)) r
 where p.topic = :3
-
--- dependencies
---   JSON
-select r.asked, d.need, d.parent_topic, d.parent, d.tolerant
-from json_table(:1, '$[*]' error on error columns (nth for ordinality, asked number path '$[0]' error on error, wanted_topic varchar2(4000 byte) path '$[1]' error on error, wanted number path '$[2]' error on error)) r
-join task_dependency d on d.topic = r.wanted_topic and d.sequence = r.wanted
-order by r.asked, d.place
 
 -- destroy, purgeAll
 --   text

@@ -2,10 +2,11 @@ import type { HeldTask, TaskDecision } from '@taskstream/task-api'
 import { sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
+import { moveNeeds } from './needs-of-successors.ts'
 
 /** Keeps what completed tasks return, and which tasks go on with their work. Most tasks return nothing, and pay for nothing. */
 export function* keepResults(
-  { dialect }: Context,
+  context: Context,
   topic: string,
   completed: readonly HeldTask[],
   decisions: ReadonlyMap<HeldTask, TaskDecision>,
@@ -15,6 +16,12 @@ export function* keepResults(
     return value === undefined && successor === undefined ? [] : [{ sequence, value, successor }]
   })
   if (kept.length === 0) return
+  const { dialect } = context
+  yield* moveNeeds(
+    context,
+    topic,
+    new Map(kept.flatMap(({ sequence, successor }) => (successor ? [[sequence, successor] as const] : []))),
+  )
   yield sql`
     insert into ${dialect.tables.result} (topic, sequence, value, next_topic, next_sequence)
     select p.topic, r.completed, r.returned, r.next_topic, r.next_sequence

@@ -10,6 +10,7 @@ import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { dependencies } from './dependencies.ts'
 import { endings } from './endings.ts'
+import { waitsFor } from './needs-of-successors.ts'
 import { enqueueRechecks, setBlockingClass, setReadyClass } from './recheck.ts'
 import { checkKnown } from './topics.ts'
 
@@ -85,24 +86,37 @@ function* look(context: Context, topic: string, limit: number): Verb<readonly Ro
        ${expr.limit(sql`${limit}`)}`
 }
 
-/** Has dependencies on tasks that have gone on as others be on those. @returns whether there were any */
-function* follow({ dialect }: Context, topic: string, rows: readonly Row[]): Verb<boolean> {
+/**
+ * Has dependencies on tasks that have gone on as others be on those, if they were not seen when the tasks went on: their transactions were still open.
+ *
+ * @returns whether there were any
+ */
+function* follow(context: Context, topic: string, rows: readonly Row[]): Verb<boolean> {
+  const { dialect } = context
   const { dependency, result } = dialect.tables
   const sequences = sequencesOf(rows.filter(({ moved }) => toNumber(moved) > 0))
   if (sequences.length === 0) return false
   // mutants: equivalent sql-order `order by d.sequence, d.place`, they are followed in any order
   const moved = yield sql`
-    select d.sequence, d.place, d.parent_topic, d.parent, e.next_topic, e.next_sequence
+    select d.sequence, d.place, d.need, d.parent_topic, d.parent, e.next_topic, e.next_sequence
       from ${dependency} d
       join ${result} e on e.topic = d.parent_topic and e.sequence = d.parent
      where d.topic = ${topic} and ${dialect.paths.among(raw('d.sequence'), sequences)} and e.next_topic is not null
      order by d.sequence, d.place
      ${dialect.expr.limit(sql`${movedAtOnce}`)}`
   for (const row of moved) {
+    const [task, next] = [
+      { topic, sequence: toNumber(row['sequence']) },
+      { topic: String(row['next_topic']), sequence: toNumber(row['next_sequence']) },
+    ]
+    if (yield* waitsFor(context, next, [task])) {
+      yield* failAs(context, topic, [task.sequence], goneRound(row))
+      continue
+    }
     yield sql`
       update ${dependency}
-         set parent_topic = ${String(row['next_topic'])}, parent = ${toNumber(row['next_sequence'])}
-       where topic = ${topic} and sequence = ${toNumber(row['sequence'])} and place = ${toNumber(row['place'])}
+         set parent_topic = ${next.topic}, parent = ${next.sequence}
+       where topic = ${topic} and sequence = ${task.sequence} and place = ${toNumber(row['place'])}
          and parent_topic = ${String(row['parent_topic'])} and parent = ${toNumber(row['parent'])}`
   }
   return true
@@ -123,27 +137,30 @@ function* start({ dialect }: Context, topic: string, rows: readonly Row[]): Verb
 
 function* fail(context: Context, topic: string, rows: readonly Row[]): Verb<number> {
   if (rows.length === 0) return 0
-  const { dialect, now } = context
   let failed = 0
-  for (const [message, sequences] of yield* messagesOf(context, topic, sequencesOf(rows))) {
-    const changed = yield* dialect.writes.change({
-      topic,
-      sequences,
-      which: isBlocked(dialect.expr),
-      locked: 'skip',
-      set: sql`
-        state = ${states.failed},
-        reason = ${reasons.unreachable},
-        due = null,
-        completed = ${dialect.expr.now(now())},
-        output = ${message},
-        ${setBlockingClass('failed')}`,
-      returning: raw('identifier, stage'),
-    })
-    yield* enqueueRechecks(context, topic, changed)
-    failed += changed.length
-  }
+  for (const [message, sequences] of yield* messagesOf(context, topic, sequencesOf(rows)))
+    failed += yield* failAs(context, topic, sequences, message)
   return failed
+}
+
+function* failAs(context: Context, topic: string, sequences: readonly number[], message: string): Verb<number> {
+  const { dialect, now } = context
+  const changed = yield* dialect.writes.change({
+    topic,
+    sequences,
+    which: isBlocked(dialect.expr),
+    locked: 'skip',
+    set: sql`
+      state = ${states.failed},
+      reason = ${reasons.unreachable},
+      due = null,
+      completed = ${dialect.expr.now(now())},
+      output = ${message},
+      ${setBlockingClass('failed')}`,
+    returning: raw('identifier, stage'),
+  })
+  yield* enqueueRechecks(context, topic, changed)
+  return changed.length
 }
 
 /** What each task misses, in words. Many tasks may miss the same. */
@@ -164,10 +181,17 @@ function* messagesOf(
   for (const row of rows) {
     const sequence = toNumber(row['sequence'])
     if (messages.has(sequence)) continue
-    const which = `task ${toNumber(row['parent'])} of topic "${String(row['parent_topic'])}"`
-    messages.set(sequence, `What it needs as "${String(row['need'])}", ${which}, ${became(row['state'])}`)
+    messages.set(sequence, `${needOf(row)}, ${became(row['state'])}`)
   }
   return Map.groupBy(messages.keys(), (sequence) => messages.get(sequence)!)
+}
+
+function goneRound(row: Row): string {
+  return `${needOf(row)}, has gone on as a task that waits for this one`
+}
+
+function needOf(row: Row): string {
+  return `What it needs as "${String(row['need'])}", task ${toNumber(row['parent'])} of topic "${String(row['parent_topic'])}"`
 }
 
 const ends: Readonly<Partial<Record<TaskState, string>>> = {
