@@ -21,6 +21,7 @@ import { deadLetters } from './dead-letters.ts'
 import { defaults } from './defaults.ts'
 import { delayed } from './delayed.ts'
 import { dependencies } from './dependencies.ts'
+import { dependencySuccessors } from './dependency-successors.ts'
 import { discard } from './discard.ts'
 import { keptRight } from './kept-right.ts'
 import { limitsApart } from './limits-apart.ts'
@@ -98,6 +99,7 @@ const parts: Readonly<Record<string, Part>> = {
   defaults,
   delayed,
   dependencies,
+  'dependency-successors': dependencySuccessors,
   'blocked-tasks': blockedTasks,
   settling,
   discard,
