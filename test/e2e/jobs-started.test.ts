@@ -1,13 +1,11 @@
 /** A stream begins and ends: topics, timers, and what a start or a stop in a bad minute leaves behind. */
 import { isTaskError } from '@taskstream/task-api'
-import type { NodeInfo, RecordedAction, TopicOptions } from '@taskstream/task-api'
-import { systemClock } from '@taskstream/task-processor'
-import type { Clock } from '@taskstream/task-processor'
+import type { TopicOptions } from '@taskstream/task-api'
 import type { PeriodicTaskInfo } from '@taskstream/task-scheduler'
-import { firing, periodicTasks } from '@taskstream/task-scheduler'
+import { periodicTasks } from '@taskstream/task-scheduler'
 import { codeOf } from '@taskstream/task-testing/suite'
 import { defineJob, json, Stream } from 'taskstream'
-import type { AnyJob, Job, JobHandler, StreamOptions } from 'taskstream'
+import type { Job, JobHandler, StreamOptions } from 'taskstream'
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import type { AnyTransaction } from '../subject.ts'
@@ -84,66 +82,6 @@ describe.skipIf(!canRun)('a stream', () => {
     await fixture.commit(async (transaction) =>
       periodicTasks(fixture.subject.tasks(), { scope: 'jobs' }).remove(transaction, 'by-clock'),
     )
-  })
-
-  test('removes the timers that an application no longer defines, and no others', async () => {
-    const start = async (application: string | undefined, ...jobs: readonly AnyJob[]): Promise<void> => {
-      await using stream = fixture.streamOf({ ...(application !== undefined && { application }) })
-      for (const job of jobs) stream.handle(job as Job<string>, nothing)
-      await stream.start()
-    }
-    const yearly = (name: string): AnyJob => defineJob(name, { timer: '*-01-01 00:00 UTC' })
-    await start('shop', yearly('shop-a'), yearly('shop-b'))
-    await start('bank', yearly('bank-a'))
-    await start(undefined, yearly('any-a'))
-    await start('shop', yearly('shop-b'))
-    await start(undefined, yearly('any-b'))
-    expect((await timers()).map(({ id }) => id)).toEqual(['any-a', 'any-b', 'bank-a', 'shop-b'])
-    await start('shop')
-    expect((await timers()).map(({ id }) => id)).toEqual(['any-a', 'any-b', 'bank-a'])
-    expect(await fixture.commit(async (transaction) => firing(fixture.subject.tasks())(transaction))).toMatchObject({
-      outcome: 'idle',
-    })
-  })
-
-  test('leaves a timer that another living process declares, removes it once that one has stopped, and records it', async () => {
-    const { subject } = fixture
-    const ids = async (): Promise<string[]> => (await timers()).map(({ id }) => id).filter((id) => id.startsWith('shared-'))
-    const looks: (() => void)[] = []
-    const clock: Clock = {
-      ...systemClock,
-      after: (ms, callback) => {
-        if (ms !== 60_000) return systemClock.after(ms, callback)
-        looks.push(callback)
-        return () => {}
-      },
-    }
-    const other = fixture.streamOf({ application: 'shared' })
-    other.handle(defineJob('shared-a', { timer: '*-01-01 00:00 UTC' }), nothing)
-    await other.start()
-    const declares = (): Promise<boolean> =>
-      fixture.commit(async (transaction) => {
-        const nodes = (await subject.tasks().nodes(transaction)) as readonly NodeInfo[]
-        return nodes.some(({ report }) => report?.declares?.timers.includes('shared-a'))
-      })
-    await expect.poll(declares).toBe(true)
-    await using stream = fixture.streamOf({ application: 'shared', clock })
-    await stream.start()
-    expect(await ids()).toEqual(['shared-a'])
-    looks.shift()!()
-    await expect.poll(() => looks.length).toBe(1)
-    expect(await ids()).toEqual(['shared-a'])
-    await other.stop()
-    // Its process may only be starting anew, so it is removed when nobody has declared it twice.
-    looks.shift()!()
-    await expect.poll(() => looks.length).toBe(1)
-    expect(await ids()).toEqual(['shared-a'])
-    looks.shift()!()
-    await expect.poll(ids).toEqual([])
-    const [action] = (await fixture.commit(async (transaction) =>
-      subject.tasks().actions(transaction, { limit: 1 }),
-    )) as readonly RecordedAction[]
-    expect(action).toMatchObject({ action: 'timer remove', actor: 'shared', filter: { scope: 'jobs', ids: ['shared-a'] } })
   })
 
   test('tells its listener of a timer that cannot be fired, and which one', async () => {

@@ -50,7 +50,7 @@ export class JobTimers<Transaction, E extends Execution> {
         scope,
         application,
         condition,
-        own: new Set(timed.map(({ name }) => name)),
+        own: new Map(timed.map((job) => [job.name, toTask(job)])),
       })
     }
     await transactions(async (transaction) => {

@@ -1,9 +1,9 @@
 import { isTaskError, TaskError } from '@taskstream/task-api'
-import type { Execution, NodeInfo } from '@taskstream/task-api'
+import type { Execution, NodeInfo, RecordedAction } from '@taskstream/task-api'
 import { limitTransactions, systemClock } from '@taskstream/task-processor'
 import type { Condition, LimitedTransactions } from '@taskstream/task-processor'
 import { periodicTasks } from '@taskstream/task-scheduler'
-import type { PeriodicTasks } from '@taskstream/task-scheduler'
+import type { PeriodicTask, PeriodicTaskInfo, PeriodicTasks } from '@taskstream/task-scheduler'
 import { given } from './given.ts'
 import type { StreamDriver, StreamOptions } from './stream-options.ts'
 
@@ -19,8 +19,11 @@ export interface UndeclaredOptions {
   readonly application: string
   readonly condition: Pick<Condition, 'failed' | 'worked'>
   /** The timers that this process declares. */
-  readonly own: ReadonlySet<string>
+  readonly own: ReadonlyMap<string, PeriodicTask>
 }
+
+/** By this, a record tells that a start, or a process that looks, has removed timers, and no operator. */
+const via = 'start'
 
 /**
  * Removes the timers that an application no longer declares: at its start, and again and again as long as it runs. It leaves those alone that another living
@@ -60,7 +63,7 @@ export class UndeclaredTimers<Transaction, E extends Execution> {
     if (removed.length > 0)
       await this.#driver.repository.record(transaction, {
         action: 'timer remove',
-        via: 'start',
+        via,
         actor: application,
         note: 'the application no longer defines it',
         count: 0,
@@ -92,6 +95,7 @@ export class UndeclaredTimers<Transaction, E extends Execution> {
     try {
       this.#found = await this.#transactions(async (transaction) => {
         const known = await this.#timers.list(transaction, { application })
+        await this.#putBack(transaction, known)
         const others = known.map(({ id }) => id).filter((id) => !own.has(id))
         const undeclared = await this.#undeclared(transaction, others)
         await this.remove(
@@ -104,6 +108,32 @@ export class UndeclaredTimers<Transaction, E extends Execution> {
     } catch (error) {
       condition.failed(error)
     }
+  }
+
+  /** Puts back what another process has removed although this one lives. What an operator has removed stays away until the next start. */
+  async #putBack(transaction: Transaction, known: readonly PeriodicTaskInfo[]): Promise<void> {
+    const { own, scope, application } = this.#options
+    const there = new Set(known.map(({ id }) => id))
+    const missing = [...own.keys()].filter((id) => !there.has(id))
+    if (missing.length === 0) return
+    const { repository } = this.#driver
+    const actions = (await repository.actions(transaction, { limit: 1_000 })) as readonly RecordedAction[]
+    const ids = missing.filter((id) => lastRemovalOf(actions, scope, id)?.via === via)
+    if (ids.length === 0) return
+    await this.#timers.reconcile(
+      transaction,
+      application,
+      ids.map((id) => own.get(id)!),
+    )
+    const note = 'a living process still defines it'
+    await repository.record(transaction, {
+      action: 'timer add',
+      via,
+      actor: application,
+      note,
+      count: 0,
+      filter: { scope, ids },
+    })
   }
 
   /** Those of these timers that no living process declares. */
@@ -125,6 +155,14 @@ export class UndeclaredTimers<Transaction, E extends Execution> {
       throw error
     }
   }
+}
+
+/** The last action that has removed a timer, of actions of which the last comes first. */
+function lastRemovalOf(actions: readonly RecordedAction[], scope: string, id: string): RecordedAction | undefined {
+  return actions.find(({ action, filter }) => {
+    const named = filter as { readonly scope?: unknown; readonly ids?: readonly unknown[] } | undefined
+    return action === 'timer remove' && named?.scope === scope && Array.isArray(named.ids) && named.ids.includes(id)
+  })
 }
 
 /** Tells of a timer whether a living process declares it. */
