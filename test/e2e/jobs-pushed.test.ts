@@ -180,6 +180,8 @@ describe.skipIf(!canRun)('a job', () => {
       ],
       [() => cancel({ keys: 'a' } as never), 'ARGUMENT_INVALID', /must be the id of a job, its reference, or \{ key \}/],
       [() => stream.pushMany({}, keyed, [], { insertion: 'delete' as never }), 'ARGUMENT_INVALID', /insertion must be append/],
+      [() => stream.pushMany({}, keyed, [], null as never), 'ARGUMENT_INVALID', /of pushMany must be an object/],
+      [() => stream.pushMany({}, keyed, [], { insert: 1 } as never), 'ARGUMENT_INVALID', /did you mean insertion/],
       [
         () => stream.pushMany({}, keyed, [{ n: 1 }] as never),
         'ARGUMENT_INVALID',

@@ -176,6 +176,13 @@ test('an option that is none is refused by its name', () => {
   expect(withDatabase({ address: 'db-1', port: 0 })).toThrow(/database.port/)
   expect(() => instrumentTaskstream({ relations: 'child' } as never)).toThrow(/relations is no option of instrumentTaskstream/)
   expect(() => prometheusMetrics({ topic: 1 } as never)).toThrow(/topic is no option of prometheusMetrics/)
+  const withFleet = (fleet: object) => (): unknown =>
+    prometheusMetrics({ fleet: { tasks: {}, transactions: () => {}, ...fleet } as never })
+  expect(withFleet({ examined: true })).toThrow(/examined is no option of fleet/)
+  expect(withFleet({ examine: true })).toThrow(/fleet.examine .*must be a function/)
+  expect(withFleet({ limit: 0 })).toThrow(/fleet.limit/)
+  expect(withFleet({ tasks: undefined })).toThrow(/fleet.tasks .*must be a repository/)
+  expect(withFleet({ transactions: {} })).toThrow(/fleet.transactions .*must be a transaction source/)
 })
 
 test('what is not sampled runs the same statements as without telemetry', async () => {

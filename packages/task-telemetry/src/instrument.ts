@@ -95,6 +95,7 @@ export function instrumentTaskstream<Transaction = unknown>(options: InstrumentO
   const tracer = tracerProvider.getTracer(scopeName, scopeVersion, { schemaUrl })
   const tracing: Tracing = { tracer, propagator, system, inject, relation, identifiers, createSpans, receiveSpans }
   const limits = new Limits(topics)
+  const read = fleet && new Fleet(fleet, limits)
   const instruments = new MeterInstruments(meterProvider.getMeter(scopeName, scopeVersion, { schemaUrl }), all)
   const ends = [
     ...hearPushes(tracing),
@@ -103,10 +104,7 @@ export function instrumentTaskstream<Transaction = unknown>(options: InstrumentO
     ...(receiveSpans ? [hearPolls(tracing)] : []),
     recordProcess(instruments, limits),
   ]
-  if (fleet) {
-    const read = new Fleet(fleet, limits)
-    ends.push(instruments.observe(Object.values(fleetMetrics), () => read.observations()))
-  }
+  if (read) ends.push(instruments.observe(Object.values(fleetMetrics), () => read.observations()))
   return { [Symbol.dispose]: () => ends.splice(0).forEach((end) => end()) }
 }
 

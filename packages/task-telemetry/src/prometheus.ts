@@ -55,12 +55,10 @@ export function formatOf(accept: string | null | undefined): Format {
 export function prometheusMetrics<Transaction = unknown>(options: PrometheusOptions<Transaction> = {}): PrometheusMetrics {
   checkNames(names, options)
   const limits = new Limits(options.topics)
+  const fleet = options.fleet && new Fleet(options.fleet, limits)
   const registry = new Registry()
   const end = recordProcess(registry, limits)
-  if (options.fleet) {
-    const fleet = new Fleet(options.fleet, limits)
-    registry.observe(Object.values(fleetMetrics), () => fleet.observations())
-  }
+  if (fleet) registry.observe(Object.values(fleetMetrics), () => fleet.observations())
   return {
     collect: (format = 'text') => registry.text(format),
     async answer({ headers }) {

@@ -103,6 +103,7 @@ export const handleNames: OptionNames = optionNames<HandleOptions<never>>('handl
 })
 export const routeNames: OptionNames = { ...handleNames, of: 'route' }
 export const waitNames: OptionNames = optionNames<WaitOptions>('wait', { timeoutMs: true, signal: true })
+const pushManyNames: OptionNames = optionNames<PushManyOptions>('pushMany', { insertion: true })
 const startNames: OptionNames = optionNames<StartOptions>('start', {
   stopOn: true,
   onStopped: true,
@@ -112,7 +113,9 @@ const startNames: OptionNames = optionNames<StartOptions>('start', {
 })
 
 /** @throws TaskError ARGUMENT_INVALID unless older jobs of a key may be ended by a push of new ones */
-export function checkInsertion({ name, settings }: AnyJob, { insertion = 'append' }: PushManyOptions): void {
+export function checkInsertion({ name, settings }: AnyJob, options: PushManyOptions): void {
+  checkNames(pushManyNames, options)
+  const { insertion = 'append' } = options
   const { queue, subKeys } = settings
   // Under `delete` some jobs would have no reference.
   if ((insertion as string) === 'delete') throw invalid('insertion', insertion, 'must be append, supersede or replace')

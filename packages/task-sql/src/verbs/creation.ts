@@ -99,6 +99,8 @@ function checkRest(given: TaskCreation, at: string, texts: HeaderTexts): Checked
   if (given.externalId !== undefined) checkText(`${at}externalId`, given.externalId, taskLimits.externalIdLength)
   if (given.priority !== undefined) checkInteger(`${at}priority`, given.priority, -taskLimits.priority, taskLimits.priority)
   if (given.maxTries !== undefined) checkInteger(`${at}maxTries`, given.maxTries, 1, taskLimits.tries)
+  if (given.suspended !== undefined && typeof given.suspended !== 'boolean')
+    throw invalid(`${at}suspended`, given.suspended, 'must be true or false')
   const checked = {
     identifier: given.identifier,
     input: optionalText(`${at}input`, given.input, taskLimits.inputLength),

@@ -9,6 +9,7 @@ import type {
   TopicOverview,
   TransactionSource,
 } from '@taskstream/task-api'
+import { checkInteger, checkNames, invalid, optionNames } from '@taskstream/task-api'
 import { messaging, own } from '../core/conventions.ts'
 import type { Limits } from '../core/limits.ts'
 import { fleetMetrics } from './definitions.ts'
@@ -45,6 +46,8 @@ export interface FleetOptions<Transaction> {
   readonly examine?: () => Promise<readonly { readonly check: string; readonly severity: string }[]>
 }
 
+const names = optionNames<FleetOptions<never>>('fleet', { tasks: true, transactions: true, limit: true, examine: true })
+
 interface Snapshot {
   readonly nowMs: number
   readonly topics: readonly TopicOverview[]
@@ -73,7 +76,15 @@ export class Fleet<Transaction> {
   #read: Promise<readonly Observation[]> | undefined
   #readMs = -Infinity
 
+  /** @throws TaskError ARGUMENT_INVALID */
   constructor(options: FleetOptions<Transaction>, limits: Limits) {
+    checkNames(names, options)
+    const { tasks, transactions, limit, examine } = options
+    if (typeof tasks !== 'object' || tasks === null) throw invalid('fleet.tasks', tasks, 'must be a repository')
+    if (typeof transactions !== 'function') throw invalid('fleet.transactions', transactions, 'must be a transaction source')
+    if (limit !== undefined) checkInteger('fleet.limit', limit, 1, 1_000_000)
+    if (examine !== undefined && typeof examine !== 'function')
+      throw invalid('fleet.examine', examine, 'must be a function, such as () => examine({ tasks, transactions })')
     this.#options = options
     this.#limits = limits
   }

@@ -93,6 +93,7 @@ export const badInput: Part = part('bad input', (engine) => {
       ['delayMs', { delayMs: 1, due: new Date() }],
       ...[...badNumbers, 3_153_600_000_001].map((delayMs): [string, object] => ['delayMs', { delayMs }]),
       ...[0, 32_768, 1.5, Number.NaN].map((maxTries): [string, object] => ['maxTries', { maxTries }]),
+      ...['false', 1, {}, null].map((suspended): [string, object] => ['suspended', { suspended }]),
       ...[32_768, -32_768, 0.5, Number.NaN].map((priority): [string, object] => ['priority', { priority }]),
     ]
     for (const [field, creation] of bad) {
