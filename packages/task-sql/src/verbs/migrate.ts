@@ -117,7 +117,7 @@ function toText({ texts, values }: Statement): string {
 function newer(found: number, known: number): TaskError {
   return new TaskError(
     'SCHEMA_NEWER',
-    `The schema is at version ${found}, this release knows ${known}: upgrade @taskstream/task-sql`,
+    `The schema is at version ${found}, this release knows ${known}: upgrade taskstream, or after a deploy that was taken back, deploy the newer release again`,
     {
       found,
       known,
