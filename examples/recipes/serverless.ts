@@ -25,30 +25,12 @@ function worker(): Stream<typeof db> {
   return stream
 }
 
-const isIdle = (stream: Stream<typeof db>): Promise<boolean> =>
-  stream.transaction(async (tx) => {
-    const open = await stream.list(tx, thumbnail, { states: ['ready', 'active'], size: 1 })
-    return open.length === 0
-  })
-
 /** Handles what there is, for `budgetMs` at most. What is under way then has three more seconds. */
-export async function runFor(budgetMs: number): Promise<'done' | 'more'> {
-  const stream = worker()
-  await stream.start()
-  try {
-    const endMs = performance.now() + budgetMs
-    while (performance.now() < endMs) {
-      if (await isIdle(stream)) return 'done'
-      await delay(100)
-    }
-    return 'more'
-  } finally {
-    await stream.stop({ graceMs: 1_500, abortMs: 500, leaveMs: 1_000 })
-  }
-}
+const run = (budgetMs: number): Promise<'done' | 'more'> =>
+  worker().runFor(budgetMs, { graceMs: 1_500, abortMs: 500, leaveMs: 1_000 })
 
 /** The handler of the platform: its own clock, or a web hook, calls it every minute. */
-export const GET = async (): Promise<Response> => Response.json({ outcome: await runFor(20_000) })
+export const GET = async (): Promise<Response> => Response.json({ outcome: await run(20_000) })
 
 // When you deploy, and not in an invocation: the tables.
 const deploying = newStream({ listener: {} })
@@ -62,7 +44,7 @@ await deploying.transaction((tx) =>
     Array.from({ length: 300 }, (_, photo) => [{ photo }]),
   ),
 )
-console.log(await runFor(300))
+console.log(await run(300))
 console.log(await (await GET()).text())
 const { photos, thumbnails } = await db
   .selectFrom('thumbnails')

@@ -1,4 +1,4 @@
-import type { DeclaredTimers, Execution } from '@taskstream/task-api'
+import type { DeclaredTimers, Execution, StoredTimer } from '@taskstream/task-api'
 import { creationOf, topicOf, withoutSuffix } from '@taskstream/task-jobs'
 import type { AnyJob } from '@taskstream/task-jobs'
 import { Condition, safeListener } from '@taskstream/task-processor'
@@ -22,6 +22,7 @@ export class JobTimers<Transaction, E extends Execution> {
   readonly #options: StreamOptions<Transaction>
   readonly #wake: (topic: string) => void
   readonly #listener: SafeListener
+  #timed: readonly string[] = []
   #undeclared: UndeclaredTimers<Transaction, E> | undefined
   #scheduler: PeriodicScheduler<Transaction, E> | undefined
 
@@ -42,6 +43,7 @@ export class JobTimers<Transaction, E extends Execution> {
     const { repository, transactions, notifier } = this.#driver
     const { application, clock, statementTimeoutMs } = this.#options
     const timed = [...definitions].filter((one): one is AnyJob => one.settings.what === 'job' && one.settings.timer !== undefined)
+    this.#timed = timed.map(({ name }) => name)
     if (timed.length === 0 && application === undefined) return
     const timers = periodicTasks(repository, { scope })
     if (application !== undefined) {
@@ -72,6 +74,17 @@ export class JobTimers<Transaction, E extends Execution> {
       },
     })
     await this.#scheduler.start()
+  }
+
+  /** In how many milliseconds the next of these jobs is pushed by its timer; 0 or less if one should have been. Infinite if none will be. */
+  async dueMs(transaction: Transaction): Promise<number> {
+    const { timers } = this.#driver.repository
+    let dueMs = Infinity
+    for (const id of this.#timed) {
+      const timer = (await timers.get(transaction, { scope, id })) as StoredTimer | undefined
+      if (timer?.due !== null && timer?.due !== undefined) dueMs = Math.min(dueMs, timer.due - timer.now)
+    }
+    return dueMs
   }
 
   async stop(): Promise<void> {

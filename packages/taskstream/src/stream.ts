@@ -38,6 +38,7 @@ import type { JobEvents } from './job-watcher.ts'
 import { JobWatches } from './job-watches.ts'
 import { checkMode, loopOf } from './loop-options.ts'
 import { checkOwn, whichOf } from './own-jobs.ts'
+import { checkRun, isDoneWithin } from './run-for.ts'
 import { TypedTopic } from './typed-topic.ts'
 import { said, wordedTasks } from './words.ts'
 import type { WordedTasks } from './words.ts'
@@ -330,6 +331,33 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
     this.#starting = this.#start()
     await this.#starting
     if (stopOn) this.#signals = stopOnSignal(this, { signals: stopOn, ...given({ onStopped }), ...stopOptions })
+  }
+
+  /**
+   * Starts, handles what there is, and stops: for platforms on which nothing runs between two requests. It ends early once nothing is left, neither ready nor
+   * due within the time. Give the stream a lease that is shorter than the time between two calls, so that one takes up what a killed one had.
+   *
+   * @param budgetMs 1 to 86 400 000. The stop comes on top of that
+   * @param options of the stop
+   * @returns `more` if something may be left
+   * @throws TaskError as `start` and `stop`
+   * @example
+   * const outcome = await stream.runFor(20_000, { graceMs: 1_500, abortMs: 500, leaveMs: 1_000 })
+   */
+  async runFor(budgetMs: number, options: StopOptions = {}): Promise<'done' | 'more'> {
+    checkRun(budgetMs, options)
+    await this.start()
+    try {
+      const topics = new Set([...this.handled.values()].map((one) => topicOf(one as AnyTopic)))
+      const { transactions } = this.#driver
+      const isDone = await isDoneWithin(
+        { node: this.node, tasks: this.tasks, transactions, timers: this.#timers, topics },
+        budgetMs,
+      )
+      return isDone ? 'done' : 'more'
+    } finally {
+      await this.stop(options)
+    }
   }
 
   async #start(): Promise<void> {

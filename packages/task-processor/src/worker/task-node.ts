@@ -92,6 +92,13 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     ]
   }
 
+  /** Whether nothing is being handled in this process, and the last poll of each topic has found nothing. Paused topics count as empty. */
+  get isIdle(): boolean {
+    return [...this.#managers.values()].every(
+      ({ isActive, batches, emptyMs }) => [...batches].length === 0 && (!isActive || emptyMs !== undefined),
+    )
+  }
+
   /**
    * Processes a topic, from now on or from the start of the node.
    *
