@@ -86,7 +86,8 @@ const asked: Readonly<Record<string, Asked>> = {
   // This is about its checker, for which one engine is enough.
   'faults/laboratory-fence': oneOf('postgres-18'),
 
-  'conformance/{doctor-drivers,drivers,unawaited}': ({ sealed, partitioned, family }) => !sealed && !partitioned && family !== 'oracle',
+  'conformance/{doctor-drivers,drivers,unawaited}': ({ sealed, partitioned, family }) =>
+    !sealed && !partitioned && family !== 'oracle',
   'conformance/lost-connection': ({ sealed, partitioned, family, connections }) =>
     !sealed && !partitioned && connections > 1 && ['postgres', 'mariadb', 'mysql'].includes(family),
   // The test moves rows from topic to topic by hand, which other engines do in the same way or not at all.
