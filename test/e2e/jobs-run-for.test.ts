@@ -2,7 +2,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { codeOf } from '@taskstream/task-testing/suite'
 import { sql } from '@taskstream/task-sql'
-import { defineJob, fixed, json } from 'taskstream'
+import { defineJob, fixed, json, TaskDecision } from 'taskstream'
+import type { Job } from 'taskstream'
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
 import { useJobFixture } from './job-fixture.ts'
@@ -36,6 +37,18 @@ describe.skipIf(!canRun)('a run for a while', () => {
       { succeeded: 1 },
     ])
     expect(await codeOf(() => stream.runFor(budgetMs))).toBe('LIFECYCLE')
+  })
+
+  test('follows a long chain of jobs that go on as each other to its end', async () => {
+    const ping: Job<'run-ping', number, number, 'run-pong'> = defineJob('run-ping', { input: json<number>(), next: () => [pong] })
+    const pong: Job<'run-pong', number, number, 'run-ping'> = defineJob('run-pong', { input: json<number>(), next: () => [ping] })
+    const stream = fixture.streamOf()
+    stream.handle(ping, ({ input, next }) => next(pong, input + 1))
+    stream.handle(pong, ({ input, next }) => (input < 60 ? next(ping, input + 1) : TaskDecision.success()))
+    await stream.prepare(ping)
+    await stream.transaction((transaction) => stream.push(transaction, ping, 1))
+    expect(await stream.runFor(budgetMs)).toBe('done')
+    expect([await fixture.states(ping), await fixture.states(pong)]).toEqual([{ succeeded: 30 }, { succeeded: 30 }])
   })
 
   test('leaves what gets due after it', async () => {

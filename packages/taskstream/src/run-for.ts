@@ -46,7 +46,8 @@ export async function isDoneWithin<Transaction, E extends Execution>(
     const leftMs = endMs - performance.now()
     if (leftMs <= 0) return false
     const rest = running.node.isIdle ? await restOf(running) : undefined
-    if (!rest || rest.dueMs < leftMs) idleSinceMs = undefined
+    // What has come meanwhile, or was promoted, has woken its topic.
+    if (!rest || rest.dueMs < leftMs || !running.node.isIdle) idleSinceMs = undefined
     else {
       idleSinceMs ??= performance.now()
       if (!rest.isBlocked || performance.now() - idleSinceMs >= settledMs) return true
@@ -64,17 +65,21 @@ async function restOf<Transaction, E extends Execution>({
   topics,
 }: Running<Transaction, E>): Promise<Rest | undefined> {
   try {
-    return await transactions<Rest>(async (transaction): Promise<Rest> => {
+    const woken: string[] = []
+    const rest = await transactions<Rest>(async (transaction): Promise<Rest> => {
       let dueMs = await timers.dueMs(transaction)
       let isBlocked = false
+      woken.length = 0
       for (const topic of topics) {
         const { promoted, nextDueMs = Infinity, lookAgainMs } = (await tasks.promoteDue(transaction, topic)) as PromotedDue
-        dueMs = Math.min(dueMs, promoted > 0 ? 0 : nextDueMs)
+        dueMs = Math.min(dueMs, nextDueMs)
         isBlocked ||= lookAgainMs !== undefined
-        if (promoted > 0) node.wake(topic)
+        if (promoted > 0) woken.push(topic)
       }
       return { dueMs, isBlocked }
     })
+    for (const topic of woken) node.wake(topic)
+    return rest
   } catch (error) {
     if (isPassing(error)) return undefined
     throw error

@@ -9,5 +9,10 @@ export async function checkTopicKnown({ reading, tasks }: NamedDatabase, topic: 
 }
 
 export function noTask(topic: string, ref: string, place: string): CommandError {
-  return new CommandError('missing', `no task ${ref} in topic "${topic}" in ${place} (list them: taskstream ls ${quoted(topic)})`)
+  // What a program calls the id of a job is an external id here.
+  const meant = /^(?:@|\d+$|ext:|id:)/.test(ref) || ref.includes(', ') ? '' : `; by its id as a job: ext:${ref}`
+  return new CommandError(
+    'missing',
+    `no task ${ref} in topic "${topic}" in ${place}${meant} (list them: taskstream ls ${quoted(topic)})`,
+  )
 }

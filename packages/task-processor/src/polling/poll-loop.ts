@@ -40,6 +40,8 @@ export class PollLoop<Transaction> {
   #plain: boolean
   /** Since when polls find nothing, by the monotonic clock. */
   #emptyAt: number | undefined
+  /** The wake-up after which the last poll that found nothing was made. */
+  #emptyVersion = -1
   /** When due tasks are promoted next, before a poll: while the topic is busy, or when a task is known to be due. */
   #promoteAt = 0
   /** How many batches in a row could not be completed. After such a batch, polling pauses. */
@@ -70,6 +72,11 @@ export class PollLoop<Transaction> {
   /** For how long polls have found nothing, in milliseconds. Undefined if the last one found tasks, failed, or could not be made. */
   get emptyMs(): number | undefined {
     return this.#emptyAt === undefined ? undefined : Math.round(this.#environment.clock.monotonicMs() - this.#emptyAt)
+  }
+
+  /** Whether a poll has found nothing since the loop was woken last, as by the end of a batch, or by a push of this process. */
+  get isEmpty(): boolean {
+    return this.#emptyAt !== undefined && this.#emptyVersion === this.#wake.version
   }
 
   start(): void {
@@ -203,6 +210,7 @@ export class PollLoop<Transaction> {
       // After a wake-up in between, the loop polls at once, without looking for due tasks.
       // mutants: equivalent number, after a wake-up the sleep ends before it begins
       if (version !== this.#wake.version || this.#findings.goesOn()) return 0
+      this.#emptyVersion = version
       if (this.#findings.waitsFor(this.batches.size)) return this.#briefMs()
       // The loop must know the next due time before it sleeps.
       const { promoted, nextDueMs: dueMs = Infinity, lookAgainMs = Infinity } = await promoteDue(this.#environment)

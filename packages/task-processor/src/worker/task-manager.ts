@@ -80,6 +80,11 @@ export class TaskManager<Transaction> {
     return this.#running?.loop.emptyMs
   }
 
+  /** Whether nothing is held, and a poll has found nothing since the last wake-up, or none is made. */
+  get isIdle(): boolean {
+    return [...this.batches].length === 0 && (!this.isActive || this.#running?.loop.isEmpty === true)
+  }
+
   /** The longest pause after polls that find nothing, in milliseconds. */
   get idleMs(): number {
     return this.processing.idleMs ?? this.#environment.defaultIdleMs()

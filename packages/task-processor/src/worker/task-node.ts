@@ -92,11 +92,12 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     ]
   }
 
-  /** Whether nothing is being handled in this process, and the last poll of each topic has found nothing. Paused topics count as empty. */
+  /**
+   * Whether nothing is being handled here, and each topic was polled in vain since it was last worth a poll: since a batch of it has ended, or this process
+   * has pushed to it. Paused topics are not polled.
+   */
   get isIdle(): boolean {
-    return [...this.#managers.values()].every(
-      ({ isActive, batches, emptyMs }) => [...batches].length === 0 && (!isActive || emptyMs !== undefined),
-    )
+    return [...this.#managers.values()].every(({ isIdle }) => isIdle)
   }
 
   /**
