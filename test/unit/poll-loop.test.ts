@@ -41,6 +41,27 @@ test('a loop knows for how long its polls have found nothing, and forgets it whe
   expect(await pass(5_000)).toBeUndefined()
 })
 
+test('a loop counts as empty only once a poll has found nothing since it was woken, or since a batch of it ended', async () => {
+  const gate = Promise.withResolvers<void>()
+  const loop = await started({ idleMs: 1_000 })
+  const { loop: polling } = loop
+  expect(polling.isEmpty).toBe(true)
+  // Its tasks may be there already, and the poll is under way.
+  loop.onPoll = () => gate.promise
+  polling.wake()
+  expect(polling.isEmpty).toBe(false)
+  await loop.settled()
+  expect([polling.isEmpty, polling.emptyMs]).toEqual([false, 0])
+  loop.ready.push(...tasksOf('a'))
+  gate.resolve()
+  await loop.settled()
+  expect([loop.handled, polling.batches.size, polling.isEmpty]).toEqual([['a'], 0, true])
+  loop.quiet = true
+  loop.clock.pass(5_000)
+  await loop.settled()
+  expect(polling.isEmpty).toBe(false)
+})
+
 describe('a poll that fails', () => {
   test('is repeated after pauses that grow to ten seconds, and told of once', async () => {
     const loop = await started({}, (one) => {
