@@ -117,7 +117,7 @@ export class UndeclaredTimers<Transaction, E extends Execution> {
     const missing = [...own.keys()].filter((id) => !there.has(id))
     if (missing.length === 0) return
     const { repository } = this.#driver
-    const actions = (await repository.actions(transaction, { limit: 1_000 })) as readonly RecordedAction[]
+    const actions = (await repository.actions(transaction, { limit: 1_000, details: false })) as readonly RecordedAction[]
     const ids = missing.filter((id) => lastRemovalOf(actions, scope, id)?.via === via)
     if (ids.length === 0) return
     await this.#timers.reconcile(

@@ -6,7 +6,7 @@ import { raw, sql } from '../../core/statement.ts'
 import { toNumber } from '../../core/task-row.ts'
 import type { Row, Verb } from '../../core/verb.ts'
 import { readNodes } from '../nodes.ts'
-import { databaseTime } from './time.ts'
+import { databaseTime } from '../../core/database-time.ts'
 
 /** How many topics are looked at. */
 const mostTopics = 1_000

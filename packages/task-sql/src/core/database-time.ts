@@ -1,6 +1,6 @@
-import type { Dialect } from '../../core/dialect.ts'
-import { sql } from '../../core/statement.ts'
-import type { Verb } from '../../core/verb.ts'
+import type { Dialect } from './dialect.ts'
+import { sql } from './statement.ts'
+import type { Verb } from './verb.ts'
 
 /** The time by the database's clock, in epoch milliseconds. */
 export function* databaseTime({ expr, examination }: Dialect, now: number | null): Verb<number> {
