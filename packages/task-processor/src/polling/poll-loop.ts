@@ -40,7 +40,7 @@ export class PollLoop<Transaction> {
   #plain: boolean
   /** Since when polls find nothing, by the monotonic clock. */
   #emptyAt: number | undefined
-  /** The wake-up after which the last poll that found nothing was made. */
+  /** The wake-up after which nothing was found, neither ready nor due. -1 if something was, or while the loop looks. */
   #emptyVersion = -1
   /** When due tasks are promoted next, before a poll: while the topic is busy, or when a task is known to be due. */
   #promoteAt = 0
@@ -74,7 +74,7 @@ export class PollLoop<Transaction> {
     return this.#emptyAt === undefined ? undefined : Math.round(this.#environment.clock.monotonicMs() - this.#emptyAt)
   }
 
-  /** Whether a poll has found nothing since the loop was woken last, as by the end of a batch, or by a push of this process. */
+  /** Whether nothing was found since the loop was woken last, as by the end of a batch, or by a push of this process. */
   get isEmpty(): boolean {
     return this.#emptyAt !== undefined && this.#emptyVersion === this.#wake.version
   }
@@ -173,6 +173,8 @@ export class PollLoop<Transaction> {
   async #turn(release: () => void, version: number): Promise<number> {
     const { clock, listener, topic } = this.#environment
     const { leftovers } = this.#settings
+    // What it promotes is ready before it is polled.
+    this.#emptyVersion = -1
     try {
       if (clock.monotonicMs() >= this.#promoteAt) {
         const { nextDueMs = promoteEveryMs } = await promoteDue(this.#environment)
@@ -210,7 +212,6 @@ export class PollLoop<Transaction> {
       // After a wake-up in between, the loop polls at once, without looking for due tasks.
       // mutants: equivalent number, after a wake-up the sleep ends before it begins
       if (version !== this.#wake.version || this.#findings.goesOn()) return 0
-      this.#emptyVersion = version
       if (this.#findings.waitsFor(this.batches.size)) return this.#briefMs()
       // The loop must know the next due time before it sleeps.
       const { promoted, nextDueMs: dueMs = Infinity, lookAgainMs = Infinity } = await promoteDue(this.#environment)
@@ -219,6 +220,7 @@ export class PollLoop<Transaction> {
       const sleepMs = Math.min(nextDueMs, leftovers.pauseMs(topic), this.#sleep.pauseAfterEmpty())
       this.#promoteAt = clock.monotonicMs() + nextDueMs
       if (promoted > 0) return 0
+      this.#emptyVersion = version
       return this.#sleep.isIdle && lookAgainMs === Infinity && leftovers.pauseMs(topic) === Infinity ? Infinity : sleepMs
     } catch (error) {
       release()
