@@ -45,7 +45,7 @@ export async function isDoneWithin<Transaction, E extends Execution>(
   for (;;) {
     const leftMs = endMs - performance.now()
     if (leftMs <= 0) return false
-    const rest = running.node.isIdle ? await restOf(running) : undefined
+    const rest = running.node.isIdle ? await within(leftMs, restOf(running)) : undefined
     // What has come meanwhile, or was promoted, has woken its topic.
     if (!rest || rest.dueMs < leftMs || !running.node.isIdle) idleSinceMs = undefined
     else {
@@ -54,6 +54,13 @@ export async function isDoneWithin<Transaction, E extends Execution>(
     }
     await delay(Math.min(lookEveryMs, leftMs))
   }
+}
+
+/** The answer of a database that may be silent: the run ends in time all the same, and its stop is bounded too. */
+function within(ms: number, rest: Promise<Rest | undefined>): Promise<Rest | undefined> {
+  // After its time nobody asks what it has become.
+  rest.catch(() => {})
+  return Promise.race([rest, delay(ms, undefined, { ref: false })])
 }
 
 /** Undefined if the database is away for a moment, which says nothing of what is left. */

@@ -1,42 +1,14 @@
 /** What a blocked task needs is told, kept and copied, and how often it is looked at. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { PromotedDue, Settlement, TaskDependency, TaskInfo, TaskKey } from '@taskstream/task-api'
+import type { PromotedDue, TaskDependency } from '@taskstream/task-api'
 import { describe, expect, test, vi } from 'vitest'
-import { testClock } from '../test-clock.ts'
+import { useDependencyFixture } from './dependency-fixture.ts'
 import { part } from './engine.ts'
 import type { Part } from './engine.ts'
-import { useFixture } from './fixture.ts'
 
 export const blockedTasks: Part = part('a blocked task', (engine) => {
-  const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
-  const fixture = useFixture(engine, { clock: clock.now, topic: { keyed: true } })
-  const { success, failure } = TaskDecision
-
-  const on = (...tasks: readonly TaskKey[]): TaskDependency[] =>
-    tasks.map(({ topic, sequence }, index) => ({ need: `n${index}`, on: { topic, sequence } }))
-  const depend = (task: TaskKey, needs: readonly TaskDependency[]): Promise<unknown> =>
-    fixture.commit<unknown>((transaction) => fixture.tasks.depend(transaction, task, needs))
-  /** Pushes a task that needs others. */
-  const blocked = async (name: string, ...needs: readonly TaskDependency[]): Promise<TaskKey> => {
-    const [task] = await fixture.push({ identifier: name, suspended: true })
-    await depend(task!, needs)
-    return task!
-  }
-  const settle = (): Promise<Settlement> =>
-    fixture.commit<Settlement>((transaction) => fixture.tasks.settle(transaction, fixture.topic))
-  const infoOf = (task: TaskKey): Promise<TaskInfo | undefined> =>
-    fixture.commit<TaskInfo | undefined>((transaction) => fixture.tasks.task(transaction, task.topic, task.sequence))
-  const needsOf = async (task: TaskKey): Promise<readonly TaskDependency[]> => {
-    const [found] = await fixture.commit<readonly (readonly TaskDependency[])[]>((transaction) =>
-      fixture.tasks.dependencies(transaction, [task]),
-    )
-    return found!
-  }
-  const ended = async (name: string, decision: TaskDecision = success()): Promise<TaskKey> => {
-    const [task] = await fixture.push(name)
-    await fixture.complete(await fixture.poll(1), decision)
-    return task!
-  }
+  const { clock, fixture, on, blocked, settle, infoOf, needsOf, ended } = useDependencyFixture(engine)
+  const { failure } = TaskDecision
 
   test('tells what it needs in the order in which it was given, for each task that is asked about', async () => {
     const { tasks, commit, topic } = fixture
