@@ -7,7 +7,8 @@ import { defineJob, json, taskstream } from 'taskstream/kysely'
 const url = process.env.DATABASE_URL ?? 'shop.db'
 const database = url.startsWith('postgres') ? 'postgres' : 'sqlite'
 const pool = database === 'postgres' ? new pg.Pool({ connectionString: url }) : undefined
-pool?.on('error', (error) => console.error(error.message))
+const lost = (error) => console.error(error.message)
+pool?.on('error', lost).on('connect', (client) => client.on('error', lost)) // Kysely listens to neither
 export const db = new Kysely({
   dialect: pool ? new PostgresDialect({ pool }) : new SqliteDialect({ database: new Database(url, { timeout: 0 }) }),
 })

@@ -25,8 +25,8 @@ function openSqlite<Tables>(file: string): Open<Tables> {
 
 function openPostgres<Tables>(connectionString: string): Open<Tables> {
   const pool = new pg.Pool({ connectionString, max: 5 })
-  // Without this listener, the loss of an idle connection would end the process.
-  pool.on('error', () => {})
+  // Kysely does not listen for the loss of a connection, and an error event without a listener ends the process.
+  pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return {
     db,

@@ -28,7 +28,7 @@ export function openPool(url: string, config: pg.PoolConfig = {}): pg.Pool {
   return new pg.Pool({ connectionString: url, max: 4, ...config })
 }
 
-/** Kysely and Drizzle do not listen for the loss of a connection. */
+/** Kysely keeps its pool for itself, and does not listen for the loss of a connection. */
 function openHeardPool(url: string): pg.Pool {
   const pool = openPool(url)
   pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}))
@@ -86,7 +86,7 @@ export const postgresEntries: readonly Entry[] = [
   {
     name: 'Drizzle on node-postgres',
     open: (url) => {
-      const pool = openHeardPool(url)
+      const pool = openPool(url)
       const db = drizzlePg(pool)
       return {
         streamOf: (options) => ofDrizzle(db, { database: 'postgres', sql: drizzleSql, schema, ...options }),

@@ -32,12 +32,7 @@ const invoice = pgTable('invoice', { id: text('id') })
 
 function openPool(url: string, { max, waitMs }: PoolSettings = ordinaryPool, config: pg.PoolConfig = {}): pg.Pool {
   const wait = waitMs !== undefined && { connectionTimeoutMillis: waitMs }
-  const pool = new pg.Pool({ connectionString: url, max, ...wait, ...config })
-  // A lost connection emits an event, which ends the process if nobody listens. pg's pool listens only while the connection is
-  // idle.
-  pool.on('error', () => {})
-  pool.on('connect', (client) => client.on('error', () => {}))
-  return pool
+  return new pg.Pool({ connectionString: url, max, ...wait, ...config })
 }
 
 async function openPg(url: string, settings?: PoolSettings, config?: pg.PoolConfig): Promise<OpenDriver> {
@@ -90,6 +85,8 @@ interface Tables {
 
 async function openKysely(url: string, settings?: PoolSettings, plugins: CamelCasePlugin[] = []): Promise<OpenDriver> {
   const pool = openPool(url, settings)
+  // Kysely keeps its pool for itself, and does not listen for the loss of a connection.
+  pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins })
   return {
     dialect,

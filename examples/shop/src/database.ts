@@ -40,7 +40,8 @@ export function openShop(options: StreamOptions<ShopDatabase> = {}): Shop {
     return { db, stream: taskstream(db, { ...streaming, database: 'sqlite', sql }), close: () => db.destroy() }
   }
   const pool = new pg.Pool({ connectionString: url, max: connections, connectionTimeoutMillis: 5_000 })
-  pool.on('error', (error) => console.error(`a connection was lost: ${error.message}`))
+  const lost = (error: Error): void => console.error(`a connection was lost: ${error.message}`)
+  pool.on('error', lost).on('connect', (client) => client.on('error', lost))
   const db: ShopDatabase = new Kysely({ dialect: new PostgresDialect({ pool }) })
   const stream = taskstream<ShopDatabase, ShopDatabase>(db, { ...streaming, database: 'postgres', sql, connections })
   return { db, stream, close: () => db.destroy() }

@@ -26,8 +26,7 @@ export interface DrizzleStreamOptions<
 
 /**
  * Makes a stream of a Drizzle database over node-postgres, postgres.js, mysql2 or better-sqlite3. Transactions are those of Drizzle. On SQLite they are
- * the database itself, which the stream needs for itself, and a verb such as `push` returns a value. Have the pool of pg listen for errors, as
- * otherwise a lost connection ends the process. New jobs of other processes are found by polling.
+ * the database itself, which the stream needs for itself, and a verb such as `push` returns a value. New jobs of other processes are found by polling.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example

@@ -24,8 +24,8 @@ export interface KyselyStreamOptions<
 
 /**
  * Makes a stream of a Kysely on PostgreSQL, MariaDB, MySQL or SQLite. Transactions are those of Kysely; on SQLite they are a `Kysely` on the
- * connection. Have the pool of pg listen for errors, as otherwise a lost connection ends the process. New jobs of other processes are found by
- * polling.
+ * connection. New jobs of other processes are found by polling. Kysely does not listen for errors of the connections of pg, and a connection that is
+ * lost would end the process: `pool.on('error', log).on('connect', (client) => client.on('error', log))`.
  *
  * @throws TaskError ARGUMENT_INVALID
  * @example

@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events'
 import { abortOf, checkInteger, isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { PgClient } from './adapter.ts'
@@ -7,6 +6,7 @@ import { asWork } from '../../core/under-way.ts'
 import { transactionAttempt } from '../shared/transaction-attempt.ts'
 import type { Session } from '../shared/transaction-attempt.ts'
 import { errorOrigin } from '../shared/error-origin.ts'
+import { hearPool } from '../shared/hear-pool.ts'
 import { autocommit, notReadCommitted } from './autocommit.ts'
 import type { ReadCommitted } from './autocommit.ts'
 import { checkRetries, isRepeatable, repeat } from '../shared/retry-transaction.ts'
@@ -57,7 +57,7 @@ export function pgTransactions<Client extends PgPoolClient>(
   const retries = checkRetries(options)
   const servers = [pools].flat() as PgPool<Client>[]
   checkInteger('the number of pools', servers.length, 1, 100)
-  servers.forEach(hearErrors)
+  servers.forEach(hearPool)
   const server = new WritableServer(servers)
   const origin = errorOrigin(classifyPostgresError)
   const readCommitted: ReadCommitted = new WeakMap()
@@ -133,20 +133,6 @@ async function openSession<Client extends PgPoolClient>(pool: PgPool<Client>): P
       client.release(broken)
     },
   }
-}
-
-/**
- * Listens for errors of each new connection of a pool. A server may end a connection in the same packet that says it is ready. At that moment the
- * pool no longer listens and the caller does not listen yet, and an error event without a listener ends the process.
- */
-function hearErrors(pool: object): void {
-  const emitter = pool as Partial<Pick<EventEmitter, 'on' | 'listeners'>>
-  if (emitter.listeners?.('connect').includes(hearClient)) return
-  emitter.on?.('connect', hearClient)
-}
-
-function hearClient(client: PgPoolClient): void {
-  client.on('error', () => {})
 }
 
 /** Tells whether the transaction may succeed on another server, or on the same server later. */
