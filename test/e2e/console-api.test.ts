@@ -102,6 +102,23 @@ describe.skipIf(!canRun)('the API of the console', () => {
     expect(await visitor.json(console, 'topics')).toMatchObject({ total: 1, topics: [{ topic: other }] })
   })
 
+  test('says that something of another topic is waited for, and not what it is', async () => {
+    const { tasks, topic: needed, commit } = fixture
+    const [secret] = await fixture.push('secret')
+    await fixture.nextTopic()
+    const { topic } = fixture
+    const [waiting] = await fixture.push({ identifier: 'waiting', suspended: true })
+    const on = { topic: needed, sequence: secret!.sequence }
+    await commit((tx) => tasks.depend(tx, { topic, sequence: waiting!.sequence }, [{ need: 'n', on }]))
+    const path = `topics/${topic}/tasks/${waiting!.sequence}/why`
+    const narrow = visitor.consoleFor({ name: 'ola', role: 'admin', topics: [topic] })
+    const told = await visitor.json(narrow, path)
+    expect(told).toMatchObject({ code: 'awaits', by: [], commands: [], answer: expect.stringContaining('a task of another topic') })
+    expect(JSON.stringify(told)).not.toMatch(/secret/)
+    expect(JSON.stringify(told)).not.toContain(needed)
+    expect(await visitor.json(visitor.as('admin'), path)).toMatchObject({ by: [on], answer: expect.stringContaining('secret') })
+  })
+
   test('names what is wrong with a question, and what may have been meant', async () => {
     const console = visitor.as('admin')
     const document = openDocument(await visitor.json(console, 'openapi.json'))

@@ -2597,8 +2597,8 @@ case when (select count(*) from task t where t.topic = p.topic and t.state = 1 a
 then 1 else 0 end as ready,
 (select t.due
   from task t
-  where t.topic = :3 and t.due is not null
-  order by t.due
+  where t.topic = :3 and t.due is not null and t.state = 4
+  order by t.topic, t.due
   fetch first 1 rows only) as due,
 (select 1
   from task t
@@ -2611,8 +2611,8 @@ case when (select count(*) from task t where t.topic = p.topic and t.state = 1 a
 then 1 else 0 end as ready,
 (select t.due
   from task t
-  where t.topic = :8 and t.due is not null
-  order by t.due
+  where t.topic = :8 and t.due is not null and t.state = 4
+  order by t.topic, t.due
   fetch first 1 rows only) as due,
 (select 1
   from task t
@@ -2628,8 +2628,8 @@ case when (select count(*) from task t where t.topic = p.topic and t.state = 1 a
 then 1 else 0 end as ready,
 (select t.due
   from task t
-  where t.topic = :3 and t.due is not null
-  order by t.due
+  where t.topic = :3 and t.due is not null and t.state = 4
+  order by t.topic, t.due
   fetch first 1 rows only) as due,
 (select 1
   from task t
@@ -2642,8 +2642,8 @@ case when (select count(*) from task t where t.topic = p.topic and t.state = 1 a
 then 1 else 0 end as ready,
 (select t.due
   from task t
-  where t.topic = :9 and t.due is not null
-  order by t.due
+  where t.topic = :9 and t.due is not null and t.state = 4
+  order by t.topic, t.due
   fetch first 1 rows only) as due,
 (select 1
   from task t
@@ -3282,8 +3282,8 @@ update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set state = 1, listed 
 --   text, text, text
 select (select t.due
   from task t
-  where t.topic = :1 and t.due is not null
-  order by t.due
+  where t.topic = :1 and t.due is not null and t.state = 4
+  order by t.topic, t.due
   fetch first 1 rows only) as due,
 (select 1
   from task t
@@ -3313,8 +3313,8 @@ where 1 = 1 and t.due <= (select k.ms from task_clock k) and t.state = 4 order b
 --   text, text, number, text
 select (select t.due
   from task t
-  where t.topic = :1 and t.due is not null
-  order by t.due
+  where t.topic = :1 and t.due is not null and t.state = 4
+  order by t.topic, t.due
   fetch first 1 rows only) as due,
 (select 1
   from task t
@@ -3344,8 +3344,8 @@ where 1 = 1 and t.due <= :3 and t.state = 4 order by t.due
 --   text, text, text
 select (select t.due
   from tasks.task t
-  where t.topic = :1 and t.due is not null
-  order by t.due
+  where t.topic = :1 and t.due is not null and t.state = 4
+  order by t.topic, t.due
   fetch first 1 rows only) as due,
 (select 1
   from tasks.task t
@@ -4412,6 +4412,7 @@ where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
   t.stage is null or t.stage <> 9
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0)
 order by t.sequence
 fetch first :4 rows only
@@ -4424,6 +4425,7 @@ where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wante
   t.stage is null or t.stage <> 9
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0)
 order by t.sequence
 for update skip locked
@@ -4438,6 +4440,7 @@ where 1 = 1 and (
   t.stage is null or t.stage <> 9
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0) order by t.sequence
 
 -- repair
@@ -4445,7 +4448,8 @@ where 1 = 1 and (
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
 listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else t.listed end,
 ranked = 0,
-stage = 9 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = 9,
+due = case when t.state = 4 then t.due end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- repair
 select max(l.last) as last
@@ -4459,6 +4463,7 @@ where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
   t.stage is null or t.stage <> case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0)
 order by t.sequence
 fetch first :4 rows only
@@ -4471,6 +4476,7 @@ where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wante
   t.stage is null or t.stage <> case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0)
 order by t.sequence
 for update skip locked
@@ -4485,6 +4491,7 @@ where 1 = 1 and (
   t.stage is null or t.stage <> case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0) order by t.sequence
 
 -- repair
@@ -4492,7 +4499,8 @@ where 1 = 1 and (
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
 listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else t.listed end,
 ranked = 0,
-stage = case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end,
+due = case when t.state = 4 then t.due end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- repair
 --   text, number, number, text, text, text
@@ -4535,6 +4543,7 @@ where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
   t.stage is null or t.stage <> 9
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 1)
 order by t.sequence
 fetch first :4 rows only
@@ -4547,6 +4556,7 @@ where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wante
   t.stage is null or t.stage <> 9
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 1)
 order by t.sequence
 for update skip locked
@@ -4561,6 +4571,7 @@ where 1 = 1 and (
   t.stage is null or t.stage <> 9
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 1) order by t.sequence
 
 -- repair
@@ -4568,7 +4579,8 @@ where 1 = 1 and (
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
 listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 1 then 1 else t.listed end,
 ranked = 0,
-stage = 9 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = 9,
+due = case when t.state = 4 then t.due end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- repair
 --   text, number, number, text, text, text
@@ -4611,6 +4623,7 @@ where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
   t.stage is null or t.stage <> 9
   or t.ranked <> 1
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 1)
 order by t.sequence
 fetch first :4 rows only
@@ -4623,6 +4636,7 @@ where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wante
   t.stage is null or t.stage <> 9
   or t.ranked <> 1
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 1)
 order by t.sequence
 for update skip locked
@@ -4637,6 +4651,7 @@ where 1 = 1 and (
   t.stage is null or t.stage <> 9
   or t.ranked <> 1
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 1) order by t.sequence
 
 -- repair
@@ -4644,7 +4659,8 @@ where 1 = 1 and (
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
 listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 1 then 1 else t.listed end,
 ranked = 1,
-stage = 9 where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = 9,
+due = case when t.state = 4 then t.due end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- repair
 --   text, number, number, number
@@ -4654,6 +4670,7 @@ where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
   t.stage is null or t.stage <> case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end
   or t.ranked <> 1
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0)
 order by t.sequence
 fetch first :4 rows only
@@ -4666,6 +4683,7 @@ where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wante
   t.stage is null or t.stage <> case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end
   or t.ranked <> 1
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0)
 order by t.sequence
 for update skip locked
@@ -4680,6 +4698,7 @@ where 1 = 1 and (
   t.stage is null or t.stage <> case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end
   or t.ranked <> 1
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0) order by t.sequence
 
 -- repair
@@ -4687,7 +4706,8 @@ where 1 = 1 and (
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
 listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else t.listed end,
 ranked = 1,
-stage = case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = case when t.state = 4 and t.due is not null then 1 when t.state = 0 then 0 when t.state = 1 then 1 when t.state = 2 then 2 when t.state = 3 then 2 when t.state = 4 then 3 when t.state = 5 then 4 when t.state = 6 then 4 when t.state = 7 then 4 when t.state = 8 then 4 end,
+due = case when t.state = 4 then t.due end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- repair
 --   text, number, number, number
@@ -4697,6 +4717,7 @@ where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
   t.stage is null or t.stage <> case when t.state = 1 then case when t.priority < 0 then 6 else 5 end else 7 end
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 1)
 order by t.sequence
 fetch first :4 rows only
@@ -4709,6 +4730,7 @@ where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wante
   t.stage is null or t.stage <> case when t.state = 1 then case when t.priority < 0 then 6 else 5 end else 7 end
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 1)
 order by t.sequence
 for update skip locked
@@ -4723,6 +4745,7 @@ where 1 = 1 and (
   t.stage is null or t.stage <> case when t.state = 1 then case when t.priority < 0 then 6 else 5 end else 7 end
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 1) order by t.sequence
 
 -- repair
@@ -4730,7 +4753,8 @@ where 1 = 1 and (
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
 listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 1 then 1 else t.listed end,
 ranked = 0,
-stage = case when t.state = 1 then case when t.priority < 0 then 6 else 5 end else 7 end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = case when t.state = 1 then case when t.priority < 0 then 6 else 5 end else 7 end,
+due = case when t.state = 4 then t.due end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- repair
 --   text
@@ -4747,6 +4771,7 @@ where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and (
   t.stage is not null
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0)
 order by t.sequence
 fetch first :4 rows only
@@ -4759,6 +4784,7 @@ where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wante
   t.stage is not null
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0)
 order by t.sequence
 for update skip locked
@@ -4773,6 +4799,7 @@ where 1 = 1 and (
   t.stage is not null
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0) order by t.sequence
 
 -- repair
@@ -4780,7 +4807,8 @@ where 1 = 1 and (
 update /*+ leading(w@keys t) use_nl(t) index(t) */ task t set
 listed = case when t.state > 1 then 0 when t.state = 1 and t.listed = 0 and 1 = 0 then 1 else t.listed end,
 ranked = 0,
-stage = null where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
+stage = null,
+due = case when t.state = 4 then t.due end where t.topic = :1 and t.sequence in (select /*+ unnest qb_name(keys) */ w.wanted from json_table(:2, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w)
 
 -- repair
 --   JSON, text
@@ -4792,6 +4820,7 @@ where 1 = 1 and (
   t.stage is null or t.stage <> 9
   or t.ranked <> 0
   or t.state > 1 and t.listed = 1
+  or t.state <> 4 and t.due is not null
   or t.state = 1 and t.listed = 0 and 1 = 0)
 
 -- report
@@ -5502,6 +5531,13 @@ select count(*) as ahead from (
   where t.topic = :1 and t.state = 1
   order by t.sequence
   fetch first :2 rows only) f where f.sequence < :3
+
+-- why
+--   text, number
+select e.next_topic, e.next_sequence
+from task_result e
+where e.topic = :1 and e.sequence = :2 and e.next_topic is not null
+fetch first 1 rows only
 
 -- why
 --   text, text, number

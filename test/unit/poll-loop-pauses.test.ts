@@ -83,6 +83,24 @@ describe('a topic without tasks', () => {
     expect(loop.asked).toEqual(['promoteDue', 'poll 2', 'promoteDue'])
   })
 
+  test('is looked at ever less often while others hold what is due, and at once when that is over', async () => {
+    const loop = await started({}, (one) => (one.due = { promoted: 0, nextDueMs: 0 }))
+    loop.asked.splice(0)
+    await expectPauses(loop, [35, 140, 350, 700, 875, 875])
+    expect(loop.asked.length).toBeLessThanOrEqual(6 * 3)
+    loop.due = { promoted: 0, nextDueMs: 0 }
+    loop.onRelease = () => {
+      loop.due = { promoted: loop.due.nextDueMs === 0 ? 1 : 0, nextDueMs: 5_000 }
+    }
+    loop.loop.wake()
+    await loop.settled()
+    loop.onRelease = () => {}
+    loop.due = { promoted: 0, nextDueMs: 0 }
+    loop.loop.wake()
+    await loop.settled()
+    expect(loop.clock.pauses.at(-1)).toBeLessThanOrEqual(35)
+  })
+
   test('is polled at once where a task has become ready', async () => {
     const loop = await started()
     loop.asked.splice(0)

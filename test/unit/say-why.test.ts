@@ -102,6 +102,26 @@ describe('the answer', () => {
     ])
   })
 
+  test('says what keeps one that is needed and ready, and nothing of a topic that the reader may not see', () => {
+    const needed = { topic: 'mail', sequence: 3, identifier: 'a', state: 'ready', since: before } as const
+    const answerOf = (blocker: Diagnosis['by'][number]): string => sayWhy({ ...bare, code: 'awaits', by: [blocker] }).answer
+    expect(answerOf({ ...needed, code: 'paused' })).toBe(
+      'needs mail/a@3, which is ready, and its topic was paused 10 min ago',
+    )
+    expect(answerOf({ ...needed, code: 'no-node' })).toBe(
+      'needs mail/a@3, which is ready, and no living node processes the topic',
+    )
+    expect(answerOf({ ...needed, code: 'unexplained' })).toBe('needs mail/a@3, which is ready')
+    expect(answerOf({ topic: '', sequence: 0, code: 'failed', state: 'failed' })).toBe('needs a task of another topic, which failed')
+  })
+
+  test('says as which task one has gone on', () => {
+    const successor = { topic: 'mail', sequence: 8, identifier: 'b', state: 'blocked', code: 'awaits' } as const
+    expect(sayWhy({ ...bare, code: 'succeeded', since: before, successor }).answer).toBe(
+      'succeeded 10 min ago, and went on as mail/b@8, which is blocked',
+    )
+  })
+
   test('tells how long the tasks before it take, at the pace of now', () => {
     expect(sayWhy({ ...whole, code: 'behind' }).answer).toBe('12 ready tasks come first, about 2 min at the present pace')
     expect(sayWhy({ ...bare, code: 'behind', ahead: 10_000 }).answer).toBe('10,000 or more ready tasks come first')
@@ -114,6 +134,7 @@ test.each<[Remedy, string | undefined]>([
   [{ verb: 'redrive', topic: "it's", sequence: 7 }, String.raw`taskstream redrive 'it'\''s' @7`],
   [{ verb: 'redrive', topic: 'mail', state: 'expired' }, 'taskstream redrive mail --state expired'],
   [{ verb: 'cancel', topic: 'mail', sequence: 7 }, 'taskstream cancel mail @7'],
+  [{ verb: 'reassign', topic: 'mail', sequence: 7 }, 'taskstream reassign mail --state failed --from 7 --to 7 --result filter'],
   [{ verb: 'reschedule', topic: 'mail', sequence: 7 }, 'taskstream run-now mail @7'],
   [{ verb: 'limit', topic: 'mail' }, 'taskstream limits mail'],
   [{ verb: 'quiet', topic: 'mail' }, 'taskstream nodes'],

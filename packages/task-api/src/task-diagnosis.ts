@@ -92,7 +92,7 @@ export interface Blocker extends TaskKey {
 
 /** Something that helps: a verb of the repository; `start-node`, a process that somebody has to start; or `examine`, a look at the database. */
 export interface Remedy {
-  readonly verb: 'redrive' | 'cancel' | 'activate' | 'reschedule' | 'quiet' | 'limit' | 'start-node' | 'examine'
+  readonly verb: 'redrive' | 'cancel' | 'reassign' | 'activate' | 'reschedule' | 'quiet' | 'limit' | 'start-node' | 'examine'
   readonly topic: string
   readonly sequence?: number
   readonly state?: FilterState
@@ -112,6 +112,8 @@ export interface Diagnosis {
   readonly until?: Date
   /** What the task waits for, and what that waits for in turn: the root is last. At most five. */
   readonly by: readonly Blocker[]
+  /** As which task one that has succeeded went on (`withSuccessor`, a job's `next`): the first that has not succeeded, or else the last; at most five further. */
+  readonly successor?: Blocker
   /** Who holds the task. */
   readonly owner?: { readonly owner: string; readonly heartbeat?: Date; readonly release?: string }
   /** How many ready tasks come first; 10 000 stands for that many or more. */

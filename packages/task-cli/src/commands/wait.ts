@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { filterStates, taskToString } from '@taskstream/task-api'
-import type { FilterState, TaskEnding, TaskInfo } from '@taskstream/task-api'
+import type { FilterState, Task, TaskEnding, TaskInfo } from '@taskstream/task-api'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { openDatabase } from '../core/database.ts'
@@ -45,10 +45,10 @@ Examples:
       const begun = performance.now()
       const first = await database.reading((transaction) => findTask(database, transaction, topic, ref))
       if (first === undefined) throw noTask(topic, text, database.place)
-      const name = taskToString(first)
       for (let pause = firstMs; ; pause = Math.min(pause * 2, mostMs)) {
         const look = await lookAt(database, first)
-        if (look === undefined) throw new CommandError('missing', `${name} is no longer there: it was purged`)
+        if (look === undefined) throw new CommandError('missing', `${taskToString(first)} is no longer there: it was purged`)
+        const name = `${taskToString(first)}${look.wentOnAs ? `, which went on as ${taskToString(look.wentOnAs)},` : ''}`
         if (wanted === 'ended' ? look.ended : look.state === wanted) {
           const json = { topic, sequence: first.sequence, identifier: first.identifier, state: look.state }
           return printDone({ json, lines: [`${look.state}: ${name}`], names: [`@${first.sequence}`] }, options)
@@ -61,15 +61,23 @@ Examples:
     })
 }
 
+interface Look {
+  readonly state: FilterState
+  readonly ended: boolean
+  readonly wentOnAs?: Task
+}
+
 /** The state of the task, or of the last task that went on with its work. */
 async function lookAt(
   { reading, tasks }: NamedDatabase,
   { topic, sequence }: TaskInfo,
-): Promise<{ readonly state: FilterState; readonly ended: boolean } | undefined> {
+): Promise<Look | undefined> {
   return reading(async (transaction) => {
     const [ending]: readonly (TaskEnding | undefined)[] = await tasks.endings(transaction, [{ topic, sequence }])
     if (ending === undefined) return undefined
     const task: TaskInfo | undefined = await tasks.task(transaction, ending.task.topic, ending.task.sequence)
-    return { state: task === undefined ? ending.state : stateOf(task), ended: ending.ended }
+    const isAnother = task && (task.topic !== topic || task.sequence !== sequence)
+    const state = task === undefined ? ending.state : stateOf(task)
+    return { state, ended: ending.ended, ...(isAnother && { wentOnAs: task }) }
   })
 }

@@ -115,6 +115,7 @@ export const whySchema: z.ZodType = z.strictObject({
   since: instant.optional(),
   until: instant.optional(),
   by: z.array(blocker).describe('What it waits for; the root is last.'),
+  successor: blocker.optional().describe('As which task it went on.'),
   owner: z.strictObject({ owner: text, heartbeat: instant.optional(), release: text.optional() }).optional(),
   ahead: count.optional(),
   pace: z.number().optional(),

@@ -1,6 +1,6 @@
 /** Tasks of a topic: a page of them, and everything about one. */
 import { isTaskError } from '@taskstream/task-api'
-import type { Diagnosis, FilterState, PageOptions, TaskAttempt, TaskInfo, TaskReason, TaskReference } from '@taskstream/task-api'
+import type { Blocker, Diagnosis, FilterState, PageOptions, TaskAttempt, TaskInfo, TaskReason, TaskReference } from '@taskstream/task-api'
 import { sayWhy } from '@taskstream/task-operations'
 import type { SaidWhy } from '@taskstream/task-operations'
 import { may } from '../core/access.ts'
@@ -192,12 +192,26 @@ function toAttempt(
 
 /** Of tasks that this one may not see, only the fact that something is waited for is told. */
 function toWhy(asked: Asked, told: Diagnosis): WhyAnswer {
-  const { remedies: _, task, paused: _paused, limit: _limit, nodes: _nodes, last: _last, putOff: _putOff, ...rest } = told
-  const { answer, more, remedies }: SaidWhy = sayWhy(told)
-  const by = rest.by.map(({ error, ...each }) => ({ ...each, ...(error !== undefined && { error: maskMessage(error) }) }))
+  const { topics } = asked.access
+  const isSeen = (topic: string): boolean => topics === undefined || topics.includes(topic)
+  const shown = (link: Blocker): Blocker => {
+    if (!isSeen(link.topic)) return { topic: '', sequence: 0, code: link.code, ...(link.state && { state: link.state }) }
+    return { ...link, ...(link.error !== undefined && { error: maskMessage(link.error) }) }
+  }
+  const by = told.by.map(shown)
+  const successor = told.successor && shown(told.successor)
+  const { remedies: _, task, successor: _successor, paused: _paused, limit: _limit, ...others } = told
+  const { nodes: _nodes, last: _last, putOff: _putOff, ...facts } = others
+  const { answer, more, remedies }: SaidWhy = sayWhy({
+    ...told,
+    by,
+    ...(successor && { successor }),
+    remedies: told.remedies.filter(({ topic }) => isSeen(topic)),
+  })
   return {
-    ...rest,
-    by: by.filter(({ topic }) => asked.access.topics === undefined || asked.access.topics.includes(topic)),
+    ...facts,
+    by: by.filter(({ topic }) => topic !== ''),
+    ...(successor?.topic && { successor }),
     answer: maskMessage(answer),
     more: more.map(maskMessage),
     commands: remedies,

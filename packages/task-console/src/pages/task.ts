@@ -33,6 +33,7 @@ export async function taskPage(asked: Asked, given: Given, surroundings: Surroun
     body: html`${whyBox(why, ended.has(task.state) ? 'What has become of it' : why.code === 'running' ? 'What it does' : 'Why is it not running?')}
       ${deedsOf(asked, task, why, root)}
       ${why.by.length === 0 ? '' : html`<p>It waits for ${why.by.map(({ topic, sequence, identifier = '' }, index) => html`${index === 0 ? '' : ', which waits for '}${link(root, taskPath({ topic, sequence }), html`${text(identifier, 80)} @${sequence}`)}`)}.</p>`}
+      ${why.successor ? html`<p>It went on as ${link(root, taskPath(why.successor), html`${text(why.successor.identifier ?? '', 80)} @${why.successor.sequence}`)}.</p>` : ''}
       ${factsOf(task, root)}
       ${
         attempts.length === 0

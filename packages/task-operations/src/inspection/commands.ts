@@ -23,6 +23,8 @@ export function commandOf({ verb, topic, sequence, state }: Remedy): string | un
     case 'redrive':
       // Of a task that is named the state need not be given.
       return `taskstream redrive ${name}${sequence === undefined ? ` --state ${state ?? 'failed'}` : ` @${sequence}`}`
+    case 'reassign':
+      return `taskstream reassign ${name} --state ${state ?? 'failed'} --from ${sequence} --to ${sequence} --result filter`
     case 'cancel':
       return `taskstream cancel ${name} @${sequence}`
     case 'reschedule':

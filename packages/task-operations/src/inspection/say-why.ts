@@ -17,7 +17,7 @@ type Text = (diagnosis: Diagnosis) => string
 
 const texts: Readonly<Record<DiagnosisCode, Text>> = {
   unknown: () => 'there is no such task: its push was rolled back or is not committed yet, or it was purged',
-  succeeded: (d) => `succeeded ${ago(d)}`,
+  succeeded: (d) => `succeeded ${ago(d)}${wentOn(d)}`,
   failed: (d) => `failed ${ago(d)}${because(d)}`,
   filtered: (d) => `filtered ${ago(d)}${because(d)}: it is not to be done`,
   recreated: (d) => `a new task was made from it, ${ago(d)}`,
@@ -69,6 +69,7 @@ const short: Readonly<Partial<Record<DiagnosisCode, string>>> = {
   behind: 'other tasks come first',
 }
 
+/** @param diagnosis may have blockers and a successor whose topic is empty: whoever is told may not see them */
 export function sayWhy(diagnosis: Diagnosis): SaidWhy {
   const { also, by: blockers, code, last, putOff, remedies } = diagnosis
   const others = also.map((each) => (each === 'paused' ? `the topic is paused${by(diagnosis)}` : (short[each] ?? each)))
@@ -91,6 +92,11 @@ export function sayWhy(diagnosis: Diagnosis): SaidWhy {
 
 function ago({ at, since }: Pick<Diagnosis, 'at' | 'since'>): string {
   return since ? `${duration(Math.max(0, at.getTime() - since.getTime()))} ago` : 'some time ago'
+}
+
+function wentOn(diagnosis: Diagnosis): string {
+  const { successor } = diagnosis
+  return successor ? `, and went on as ${nameOf(successor)}, which ${stateOf(successor, diagnosis)}` : ''
 }
 
 function spanOf({ at, since }: Diagnosis): string {
@@ -150,6 +156,7 @@ function eta({ ahead = 0, pace }: Diagnosis): string {
 
 function nameOf(blocker: Blocker | undefined): string {
   if (!blocker) return 'another task'
+  if (blocker.topic === '') return 'a task of another topic'
   return `${blocker.topic}/${blocker.identifier ?? ''}@${blocker.sequence}`
 }
 
@@ -171,10 +178,17 @@ function stateOf(blocker: Blocker | undefined, { at }: Diagnosis): string {
       return 'is held by a process that has missed a heartbeat'
     case 'suspended':
       return `was suspended${since}`
+    case 'awaits':
+      return 'is blocked'
     case 'next':
     case 'out-of-turn':
+    case 'unexplained':
       return 'is ready'
-    default:
-      return `is ${blocker.code}${error}`
+    case 'paused':
+      return `is ready, and its topic was paused${since}`
+    default: {
+      const reason = blocker.state === 'ready' ? short[blocker.code] : undefined
+      return reason === undefined ? `is ${blocker.code}${error}` : `is ready, and ${reason}`
+    }
   }
 }

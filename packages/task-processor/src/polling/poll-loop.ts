@@ -12,7 +12,7 @@ import { every } from '../core/clock.ts'
 import { Condition } from '../core/listener.ts'
 import { pauseMs } from '../core/retry-policy.ts'
 import { TransactionalBatch } from '../batches/transactional-batch.ts'
-import { promoteDue } from './promote-due.ts'
+import { Promotion } from './promote-due.ts'
 import { Wake } from './wake.ts'
 
 /** How often due tasks are promoted at least, however busy the topic is. */
@@ -26,6 +26,7 @@ export class PollLoop<Transaction> {
   readonly #environment: BatchEnvironment<Transaction>
   readonly #settings: PollSettings<Transaction>
   readonly #wake: Wake
+  readonly #promotion: Promotion<Transaction>
   readonly #room: PollRoom<Transaction>
   readonly #polling: Condition
   readonly #findings: Findings
@@ -58,6 +59,7 @@ export class PollLoop<Transaction> {
     this.#polling = new Condition(environment.listener, 'poll', environment.topic)
     this.#findings = new Findings(environment)
     this.#sleep = new LoopSleep({ environment, settings, wake: this.#wake, polling: this.#polling, held: () => this.#held() })
+    this.#promotion = new Promotion(environment)
     this.#careful = settings.poll.size
     const { order = 'fifo', condition = 'none' } = settings.poll
     this.#plain = order === 'fifo' && condition === 'none'
@@ -177,7 +179,7 @@ export class PollLoop<Transaction> {
     this.#emptyVersion = -1
     try {
       if (clock.monotonicMs() >= this.#promoteAt) {
-        const { nextDueMs = promoteEveryMs } = await promoteDue(this.#environment)
+        const { nextDueMs = promoteEveryMs } = await this.#promotion.promote()
         this.#promoteAt = clock.monotonicMs() + Math.min(promoteEveryMs, nextDueMs)
       }
       if (leftovers.pauseMs(topic) === 0) await leftovers.handBack(topic)
@@ -214,7 +216,7 @@ export class PollLoop<Transaction> {
       if (version !== this.#wake.version || this.#findings.goesOn()) return 0
       if (this.#findings.waitsFor(this.batches.size)) return this.#briefMs()
       // The loop must know the next due time before it sleeps.
-      const { promoted, nextDueMs: dueMs = Infinity, lookAgainMs = Infinity } = await promoteDue(this.#environment)
+      const { promoted, nextDueMs: dueMs = Infinity, lookAgainMs = Infinity } = await this.#promotion.promote()
       // Nobody tells when the tasks have ended for which a blocked one waits: they may be of any topic.
       const nextDueMs = Math.min(dueMs, lookAgainMs)
       const sleepMs = Math.min(nextDueMs, leftovers.pauseMs(topic), this.#sleep.pauseAfterEmpty())

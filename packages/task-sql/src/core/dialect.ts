@@ -160,7 +160,7 @@ export interface AccessPaths {
   /** The columns by which the attempts of one topic, or of one kind of error in it, are ordered by the instant of their end. */
   orderByEnd(by: 'ended' | 'fingerprint', direction: '' | 'desc'): Statement
   /** The tasks `t` of a topic that have a due time and meet a condition, to follow `from`: the first one first, as an index is read. */
-  byDue(topic: string, which: Statement): Statement
+  byDue(topic: string | Statement, which: Statement): Statement
   /** True if a column has one of these values. Each value is looked up in an index. */
   among(column: Statement, values: readonly number[]): Statement
   /** A value by which rows are ordered as their keys stand in a list. */

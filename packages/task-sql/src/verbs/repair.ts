@@ -1,5 +1,6 @@
 /**
- * Correcting derived columns. `listed`, `ranked` and `stage` follow from other columns of a row and of its topic; indexes need them.
+ * Correcting derived columns. `listed`, `ranked` and `stage` follow from other columns of a row and of its topic; indexes need them. Only what is suspended
+ * has a due time.
  * Verbs keep them right. Rows that were restored or copied by other means may have values that are wrong here.
  */
 import { checkTopic, taskStates } from '@taskstream/task-api'
@@ -95,11 +96,13 @@ function* correct(context: Context, topic: string, derived: Derived): Verb<Omit<
     ${stage === unkeyed ? raw('t.stage is not null') : sql`t.stage is null or t.stage <> ${stage}`}
     or t.ranked <> ${ranked}
     or t.state > ${states.ready} and t.listed = ${dialect.expr.true}
+    or t.state <> ${states.suspended} and t.due is not null
     or ${unlisted})`
   const set = sql`
     listed = case when t.state > ${states.ready} then ${dialect.expr.false} when ${unlisted} then ${dialect.expr.true} else t.listed end,
     ranked = ${ranked},
-    stage = ${stage}`
+    stage = ${stage},
+    due = case when t.state = ${states.suspended} then t.due end`
   const counts = { corrected: 0, listed: 0, left: 0 }
   const noted = new Set<string>()
   const passedOver: number[] = []

@@ -1,6 +1,7 @@
 /** What waits in a topic: the next due task, and tasks that others block. Columns of a statement about the topic's row, and how they are read. */
 import { blockedUntil, blockedUntilMs } from '../core/blocked.ts'
 import type { Dialect } from '../core/dialect.ts'
+import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import { toNumber } from '../core/task-row.ts'
@@ -13,11 +14,10 @@ export interface Waiting {
   readonly blocked: boolean
 }
 
-export function waitingColumns({ expr, tables }: Dialect, topic: Statement, clock: number | null): Statement {
+/** A row that somebody has changed by hand may have kept its due time, and must not hide those that wait. */
+export function waitingColumns({ expr, paths, tables }: Dialect, topic: Statement, clock: number | null): Statement {
   return sql`(select ${expr.epochMs(raw('t.due'))}
-              from ${tables.task} t
-             where t.topic = ${topic} and t.due is not null
-             order by t.due
+              from ${paths.byDue(topic, sql`t.state = ${states.suspended}`)}
              ${expr.limit(raw('1'))}) as due,
            (select 1
               from ${tables.task} t

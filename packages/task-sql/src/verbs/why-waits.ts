@@ -14,7 +14,7 @@ import { holderOf } from './why-held.ts'
 import type { Place } from './why-found.ts'
 
 /** How many links are followed, so that an answer names the root of what is usual. */
-const mostLinks = 5
+export const mostLinks = 5
 
 /** A task that may be made ready and was not, for so long, is overdue. */
 const patienceMs = 2_000
@@ -105,7 +105,7 @@ export function* freedMs({ dialect }: Context, { topic, mode }: Place, { identif
   return latest
 }
 
-function* toBlocker(context: Context, task: TaskInfo, nowMs: number, need: string | undefined): Verb<Blocker> {
+export function* toBlocker(context: Context, task: TaskInfo, nowMs: number, need: string | undefined): Verb<Blocker> {
   const { topic, sequence, identifier, state, completed, started, created } = task
   const code = state === 'active' ? (yield* holderOf(context, task, nowMs)).code : codeOfRow(task, nowMs)
   const last = yield* lastAttempt(context, task)

@@ -8,6 +8,7 @@ import type { Place } from './why-found.ts'
 import { holderOf, releaseOf } from './why-held.ts'
 import { whyReady, whyTopic } from './why-ready.ts'
 import type { Found } from './why-ready.ts'
+import { wentOnAs, withRoot } from './why-root.ts'
 import { codeOfRow, lastAttempt, waitsFor } from './why-waits.ts'
 import type { LastAttempt } from './why-waits.ts'
 
@@ -39,7 +40,8 @@ function* reasonsOf(context: Context, place: Place, task: TaskInfo): Verb<readon
   if (task.state === 'active') return yield* whyHeld(context, place, task)
   if (task.state === 'ready') return yield* whyReady(context, place, task)
   const code = codeOfRow(task, place.nowMs)
-  if (code === 'awaits') return [[code, { by: yield* waitsFor(context, place, task) }]]
+  if (code === 'awaits') return [[code, { by: yield* withRoot(context, yield* waitsFor(context, place, task)) }]]
+  if (code === 'succeeded') return [[code, yield* wentOnAs(context, task, place.nowMs)]]
   if (code === 'delayed' || code === 'retrying') {
     const { found } = yield* whyTopic(context, place)
     // That nodes are full now says nothing of the time when it is due.
@@ -76,19 +78,28 @@ function remediesOf({ code, also, by, owner, putOff }: Diagnosis, { topic, seque
   const root = by.at(-1)
   const of = root ?? { topic, sequence, code }
   const whose = { topic: of.topic, sequence: of.sequence }
-  if (code === 'paused') return [{ verb: 'activate', topic }]
-  if (code === 'node-quiet') return [{ verb: 'quiet', topic }]
-  if (code === 'no-node' || code === 'node-silent' || code === 'owner-dead')
-    return [{ verb: 'start-node', topic, ...(owner && { owner: owner.owner }) }]
-  if (code === 'limited') return [{ verb: 'limit', topic }]
+  const ofTopic = remedyOfTopic(code, topic, owner?.owner) ?? (root && remedyOfTopic(root.code, root.topic))
+  if (ofTopic) return [ofTopic]
   // Nodes of the topic live and report no error: something else keeps them, such as a lock.
   if (code === 'overdue' && also.length === 0) return [{ verb: 'examine', topic }]
   if (revivable.has(of.code)) {
     const redrive: Remedy = { verb: 'redrive', ...whose, state: of.code as 'failed' }
-    return root && code !== 'awaits' ? [redrive, { verb: 'cancel', ...whose }] : [redrive]
+    if (!root || code === 'awaits') return [redrive]
+    // What has failed has ended, and only what has not ended is cancelled.
+    return [redrive, of.code === 'failed' ? { verb: 'reassign', ...whose, state: 'failed' } : { verb: 'cancel', ...whose }]
   }
   // Who has put the task off would do so again at once. It comes by again by itself.
   if (putOff && !root) return []
   if (of.code === 'delayed' || of.code === 'retrying' || of.code === 'overdue') return [{ verb: 'reschedule', ...whose }]
   return []
+}
+
+/** What helps a topic that keeps all of its tasks waiting. */
+function remedyOfTopic(code: DiagnosisCode, topic: string, owner?: string): Remedy | undefined {
+  if (code === 'paused') return { verb: 'activate', topic }
+  if (code === 'node-quiet') return { verb: 'quiet', topic }
+  if (code === 'limited') return { verb: 'limit', topic }
+  if (code === 'no-node' || code === 'node-silent' || code === 'owner-dead')
+    return { verb: 'start-node', topic, ...(owner !== undefined && { owner }) }
+  return undefined
 }
