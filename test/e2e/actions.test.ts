@@ -109,6 +109,45 @@ describe.skipIf(!canRun)('actions of an operator', () => {
     expect(await codeOf(() => undo(operator(), 'nowhere'))).toBe('ACTION_UNKNOWN')
   })
 
+  test('are undone whole, however many portions they had', async () => {
+    const many = 101
+    const topic = await failed(many)
+    const request: ActionRequest = { action: 'redrive', topic }
+    const { asOf } = await preview(operator(), request)
+    let { id, last } = await act(operator(), request, { asOf, limit: 1 })
+    for (let portions = 1; portions < many; portions++) {
+      const after = { id: id!, portions, done: portions, from: last! + 1 }
+      ;({ id, last } = await act(operator(), request, { asOf, limit: portions + 1, after }))
+    }
+    expect(await fixture.states()).toEqual({ ready: many })
+    expect(await undo(operator(), id!)).toMatchObject({ undone: many, hasMore: false })
+    expect(await fixture.states()).toEqual({ failed: many })
+  })
+
+  test('go on only as what they were, by whom they were begun', async () => {
+    const topic = await failed(3)
+    const request: ActionRequest = { action: 'redrive', topic }
+    const { asOf } = await preview(operator(), request)
+    const { id } = await act(operator(), request, { asOf, limit: 1 })
+    const goOn = (by: Operator, asked: ActionRequest, of = id!): Promise<unknown> =>
+      codeOf(() => act(by, asked, { asOf, after: { id: of, portions: 1, done: 1 } }))
+    expect(await goOn({ ...operator(), actor: 'ola' }, request)).toBe('ARGUMENT_INVALID')
+    expect(await goOn(operator(), { action: 'reassign', topic, result: 'filter', filter: { states: ['failed'] } })).toBe(
+      'ARGUMENT_INVALID',
+    )
+    const other = await failed(1)
+    expect(await goOn(operator(), { action: 'redrive', topic: other })).toBe('ARGUMENT_INVALID')
+    expect(await goOn(operator(), request, 'nowhere')).toBe('ACTION_UNKNOWN')
+    expect(await goOn(operator(), request, '')).toBe('ARGUMENT_INVALID')
+    expect(await fixture.states()).toEqual({ failed: 1 })
+    // A portion that was recorded, and whose answer was lost, is no obstacle.
+    await act(operator(), request, { asOf, limit: 2, after: { id: id!, portions: 1, done: 1 } })
+    const last = await act(operator(), request, { asOf, limit: 3, after: { id: id!, portions: 1, done: 1 } })
+    expect(last).toMatchObject({ id, count: 2 })
+    expect(last.stopped).toBeUndefined()
+    expect(await undo(operator(), id!)).toMatchObject({ undone: 3 })
+  })
+
   test('of two operators at once do each task once, and what both undo is undone once', async () => {
     const topic = await failed(1_500)
     const [group] = await fixture.commit((tx) => fixture.tasks.errors(tx, { topic }))

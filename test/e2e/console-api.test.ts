@@ -102,6 +102,21 @@ describe.skipIf(!canRun)('the API of the console', () => {
     expect(await visitor.json(console, 'topics')).toMatchObject({ total: 1, topics: [{ topic: other }] })
   })
 
+  test('has room for what somebody may see, whatever others have done elsewhere', async () => {
+    const { tasks, topic: elsewhere, commit } = fixture
+    await fixture.nextTopic()
+    const { topic } = fixture
+    await commit((tx) => tasks.record(tx, { action: 'pause', topic, via: 'test', count: 0 }))
+    await commit(async (tx) => {
+      for (let index = 0; index < 5; index++) await tasks.record(tx, { action: 'pause', topic: elsewhere, via: 'test', count: 0 })
+    })
+    const narrow = visitor.consoleFor({ name: 'ola', role: 'admin', topics: [topic] })
+    expect(await visitor.json(narrow, 'audit?size=3')).toMatchObject({
+      actions: [{ action: 'pause', topic }],
+      bounded: { reached: false },
+    })
+  })
+
   test('says that something of another topic is waited for, and not what it is', async () => {
     const { tasks, topic: needed, commit } = fixture
     const [secret] = await fixture.push('secret')

@@ -96,6 +96,23 @@ describe.skipIf(!canRun)('actions by the API', () => {
     expect(unseen).toMatchObject({ status: 400, answer: { code: 'ARGUMENT_INVALID' } })
   })
 
+  test('end with the error of a portion that does nothing, and do not ask to be sent again', async () => {
+    await fail(3)
+    const seen = await act('POST', `${path()}/redrive`, { dryRun: true })
+    const own = await act('POST', `${path()}/redrive`, { asOf: seen.asOf, limit: 1 })
+    const goOn = (id: string, of = visitor.as('operator')): Promise<{ status: number; answer: Answer }> =>
+      visitor.send<Answer>(of, 'POST', `${path()}/redrive`, { asOf: seen.asOf, after: { id, portions: 1, done: 1 } })
+    for (const [id, status, code] of [
+      ['nobody', 404, 'ACTION_UNKNOWN'],
+      ['a\0', 400, 'ARGUMENT_INVALID'],
+    ] as const)
+      expect(await goOn(id)).toMatchObject({ status, answer: { code } })
+    const another = visitor.consoleFor({ name: 'eve', role: 'operator' })
+    expect(await goOn(own.audit!, another)).toMatchObject({ status: 400, answer: { code: 'ARGUMENT_INVALID' } })
+    expect(await fixture.states()).toEqual({ ready: 1, failed: 2 })
+    expect(await goOn(own.audit!)).toMatchObject({ status: 200, answer: { count: 3, more: false, audit: own.audit } })
+  })
+
   test('give two operators who do the same together what there is, once', async () => {
     await fail(20)
     const seen = await act('POST', `${path()}/redrive`, { dryRun: true })

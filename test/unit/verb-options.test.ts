@@ -132,7 +132,7 @@ const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
   held: { topic: 't', owner: 'o', limit: 1 },
   upcoming: { limit: 1 },
   nodes: { topic: 't', withinMs: 1 },
-  actions: { id: 'i', topic: 't', withinMs: 1, details: true, limit: 1 },
+  actions: { portions: true, id: 'i', topic: 't', withinMs: 1, details: true, limit: 1 },
   purgeActions: { olderThanMs: 1, limit: 1 },
   record: {
     action: 'a',

@@ -44,6 +44,8 @@ export interface RecordedAction extends Omit<Action, 'portion' | 'replaces'> {
 export interface ActionsOptions {
   /** Only the action of this id: all of its portions, and what has undone them. */
   readonly id?: string
+  /** Of an `id`: whether its further portions are read, too. Default true. */
+  readonly portions?: boolean
   readonly topic?: string
   /** Only actions of the last so many milliseconds, 0 to 100 years. Default: all. */
   readonly withinMs?: number

@@ -109,8 +109,8 @@ export async function doDeed(asked: Asked, given: DeedAsked): Promise<Previewed 
     ...(after !== undefined && { after }),
     signal: AbortSignal.timeout(mostMs),
   })
-  // What was done stays done, and the answer says how much that is; an error of the first portion is one of the whole.
-  if (acted.stopped?.error !== undefined && acted.next === undefined) throw acted.stopped.error
+  // What was done stays done, and the answer says how much that is. If this call has done nothing, to ask again would bring the same error.
+  if (acted.stopped?.error !== undefined && acted.count === (after?.done ?? 0)) throw acted.stopped.error
   return {
     dryRun,
     count: acted.count,

@@ -3,7 +3,7 @@ import type { RecordedAction } from '@taskstream/task-api'
 import { changes, examine } from '@taskstream/task-operations'
 import type { Change, Finding } from '@taskstream/task-operations'
 import { may, sees } from '../core/access.ts'
-import { checkSeen } from '../core/context.ts'
+import { checkSeen, ofSeen } from '../core/context.ts'
 import { maskMessage } from '../core/mask.ts'
 import { Problem } from '../core/problem.ts'
 import type { Asked } from './route.ts'
@@ -34,17 +34,18 @@ export async function readAudit(
   }: { readonly topic?: string | undefined; readonly size: number; readonly withinMs?: number | undefined },
 ): Promise<{ readonly actions: readonly ActionAnswer[]; readonly bounded: Bounded }> {
   if (topic !== undefined) checkSeen(asked, topic)
-  const actions = await asked.read<readonly RecordedAction[]>((transaction) =>
+  const actions = await ofSeen<RecordedAction>(asked, topic, (transaction, one) =>
     asked.tasks.actions(transaction, {
       details: false,
       limit: size,
-      ...(topic !== undefined && { topic }),
+      ...(one !== undefined && { topic: one }),
       ...(withinMs !== undefined && { withinMs }),
     }),
   )
   return {
     actions: actions
-      .filter((action) => sees(asked.access, action.topic))
+      .toSorted((left, right) => right.at.getTime() - left.at.getTime())
+      .slice(0, size)
       .map(({ former: _former, sequences: _sequences, ...action }) => action),
     bounded: { by: `${size} actions`, reached: actions.length >= size },
   }

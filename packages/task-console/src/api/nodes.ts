@@ -1,7 +1,7 @@
 /** Processes, and what they hold. */
 import type { HeldInfo, NodeInfo, NodeTopic, NodeTrouble } from '@taskstream/task-api'
 import { sees } from '../core/access.ts'
-import { checkSeen } from '../core/context.ts'
+import { checkSeen, ofSeen } from '../core/context.ts'
 import { maskMessage } from '../core/mask.ts'
 import { Problem } from '../core/problem.ts'
 import type { Asked } from './route.ts'
@@ -51,9 +51,11 @@ export async function readHeld(
   readonly bounded: Bounded
 }> {
   const owner = given.owner
-  const held = await asked.read<readonly HeldInfo[]>((transaction) => asked.tasks.held(transaction, { owner, limit: given.size }))
+  const held = await ofSeen<HeldInfo>(asked, undefined, (transaction, topic) =>
+    asked.tasks.held(transaction, { owner, limit: given.size, ...(topic !== undefined && { topic }) }),
+  )
   return {
-    tasks: held.filter(({ topic }) => sees(asked.access, topic)),
+    tasks: held.slice(0, given.size),
     bounded: { by: `${given.size} tasks`, reached: held.length >= given.size },
   }
 }

@@ -86,10 +86,10 @@ export interface UndoneAnswer {
 }
 
 export async function undoAction(asked: Asked, id: string, dryRun: boolean, note?: string): Promise<UndoneAnswer> {
-  const [record] = await asked.read<readonly RecordedAction[]>((transaction) =>
-    asked.tasks.actions(transaction, { id, details: false, limit: 1 }),
+  const records = await asked.read<readonly RecordedAction[]>((transaction) =>
+    asked.tasks.actions(transaction, { id, details: false, limit: 10_000 }),
   )
-  if (record && !sees(asked.access, record.topic))
+  if (records.some(({ topic }) => !sees(asked.access, topic)))
     throw new Problem('ACTION_UNKNOWN', 404, 'There is no such action, or you may not see it.', { id: id.slice(0, 60) })
   const {
     id: audit,

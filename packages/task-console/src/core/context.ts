@@ -40,3 +40,21 @@ export function unknownTopic(topic: string): Problem {
     topic: topic.slice(0, 250),
   })
 }
+
+/**
+ * Reads a list that has a limit, for each topic that this one may see: what stands in other topics takes no room in it.
+ *
+ * @param topic the only topic that is asked for; undefined if all are
+ */
+export function ofSeen<Item>(
+  { access, read }: Context,
+  topic: string | undefined,
+  list: (transaction: AnyTransaction, topic: string | undefined) => readonly Item[] | Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  const topics: ReadonlySet<string | undefined> = new Set(topic === undefined ? (access.topics ?? [undefined]) : [topic])
+  return read(async (transaction): Promise<readonly Item[]> => {
+    const items: Item[] = []
+    for (const one of topics) items.push(...(await list(transaction, one)))
+    return items
+  })
+}

@@ -1,5 +1,7 @@
 /** Runs an action on many tasks, from one portion to the next, or from one call to the next. */
-import type { LockedTask } from '@taskstream/task-api'
+import { checkText, invalid, TaskError } from '@taskstream/task-api'
+import type { LockedTask, RecordedAction } from '@taskstream/task-api'
+import { readingOf } from './operator.ts'
 import type { Operator } from './operator.ts'
 import { doPortion, portionSize } from './portion.ts'
 import type { PortionDone } from './portion.ts'
@@ -59,13 +61,14 @@ export interface Acted {
 /**
  * Does something to many tasks. Each portion of at most 1,000 tasks is one transaction, with its record.
  *
- * @throws TaskError ARGUMENT_INVALID if the request is wrong; errors of the database are in `stopped`
+ * @throws TaskError ARGUMENT_INVALID if the request is wrong, or `after` is of another action; ACTION_UNKNOWN if its record was purged; errors of the database are in `stopped`
  * @example
  * const { count, asOf } = await preview(operator, request)
  * const { id } = await act(operator, request, { asOf, limit: count })
  */
 export async function act(operator: Operator, request: ActionRequest, options: ActOptions): Promise<Acted> {
   filterOf(request)
+  if (options.after) await checkOwn(operator, request, options.after)
   const { limit = Infinity, perSecond, after, signal, portions, to, onProgress } = options
   const sum = new Sum(after)
   const { isOver, stopped } = await inPortions({
@@ -85,6 +88,19 @@ export async function act(operator: Operator, request: ActionRequest, options: A
     ...(portions !== undefined && { most: portions }),
   })
   return isOver ? sum.over() : sum.acted(stopped)
+}
+
+/** A cursor goes through the hands of whoever asks. What is recorded under an id is undone with it, so it must be of the same action by the same person. */
+async function checkOwn(operator: Operator, { action, topic }: ActionRequest, { id }: ActionCursor): Promise<void> {
+  checkText('after.id', id, 20)
+  const records = await readingOf(operator)<readonly RecordedAction[]>((transaction) =>
+    operator.tasks.actions(transaction, { id, portions: false, details: false }),
+  )
+  const record = records.find((one) => one.id === id)
+  if (!record)
+    throw new TaskError('ACTION_UNKNOWN', `There is no action ${id} that could go on, or its record was purged: begin anew`, { id })
+  if (record.action !== action || record.topic !== topic || record.actor !== (operator.actor || undefined))
+    throw invalid('after', id, 'must be of the same action, on the same topic and by the same person')
 }
 
 function next(

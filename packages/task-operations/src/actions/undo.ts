@@ -118,9 +118,10 @@ async function undoPortion(operator: Operator, id: string, dryRun: boolean): Pro
   const { tasks, transactions } = operator
   try {
     return await transactions(async (transaction) => {
-      const records = (await tasks.actions(transaction, { id })) as readonly RecordedAction[]
+      const records = (await tasks.actions(transaction, { id, portions: false })) as readonly RecordedAction[]
+      if (records.some(({ undoes }) => undoes === id)) return undefined
       const record = records.find((one) => one.id === id)
-      if (!record || records.some(({ undoes }) => undoes === id)) return undefined
+      if (!record) throw new TaskError('ACTION_UNKNOWN', `The record of ${id} was purged: what it was is not known any more`, { id })
       const { topic } = record
       const undoing = {
         action: 'undo',
