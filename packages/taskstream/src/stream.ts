@@ -38,7 +38,7 @@ import type { JobEvents } from './job-watcher.ts'
 import { JobWatches } from './job-watches.ts'
 import { checkMode, loopOf } from './loop-options.ts'
 import { checkOwn, whichOf } from './own-jobs.ts'
-import { checkRun, isDoneWithin } from './run-for.ts'
+import { checkRun, isDoneWithin, isInTime } from './run-for.ts'
 import { TypedTopic } from './typed-topic.ts'
 import { said, wordedTasks } from './words.ts'
 import type { WordedTasks } from './words.ts'
@@ -335,9 +335,9 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
 
   /**
    * Starts, handles what there is, and stops: for platforms on which nothing runs between two requests. It ends early once nothing is left, neither ready nor
-   * due within the time. Give the stream a lease that is shorter than the time between two calls, so that one takes up what a killed one had.
+   * due within the time; jobs that others have locked or that a limit keeps are waited for briefly. Give the stream a lease that is shorter than the time between two calls, so that one takes up what a killed one had.
    *
-   * @param budgetMs 1 to 86 400 000. The stop comes on top of that
+   * @param budgetMs 1 to 86 400 000, the start included. The stop comes on top of that
    * @param options of the stop
    * @returns `more` if something may be left
    * @throws TaskError as `start` and `stop`
@@ -345,14 +345,19 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
    * const outcome = await stream.runFor(20_000, { graceMs: 1_500, abortMs: 500, leaveMs: 1_000 })
    */
   async runFor(budgetMs: number, options: StopOptions = {}): Promise<'done' | 'more'> {
-    checkRun(budgetMs, options)
-    await this.start()
+    const { graceMs, abortMs, leaveMs } = checkRun(budgetMs, options)
+    const endMs = performance.now() + budgetMs
+    if (!(await isInTime(budgetMs, this.start()))) {
+      // The step of the start that waits for the database sees the stop when it gets an answer, if this process still lives then.
+      await isInTime(graceMs + abortMs + leaveMs, this.stop(options))
+      return 'more'
+    }
     try {
       const topics = new Set([...this.handled.values()].map((one) => topicOf(one as AnyTopic)))
       const { transactions } = this.#driver
       const isDone = await isDoneWithin(
         { node: this.node, tasks: this.tasks, transactions, timers: this.#timers, topics },
-        budgetMs,
+        endMs - performance.now(),
       )
       return isDone ? 'done' : 'more'
     } finally {
