@@ -7,9 +7,20 @@ const masked = '•••'
 const secretName =
   /secret|token|passw|pwd|passphrase|credential|authori[sz]ation|cookie|session|api[-_ ]?key|private[-_ ]?key|card|cvv|cvc|iban|pin$|ssn/i
 
-/** A name that ends as those of secrets do, and its value, in a text that is not JSON: a message, a header or a query. */
-const secretInText =
-  /([\w-]{0,40}(?:secret|token|passw(?:or)?d|pwd|passphrase|credentials?|authori[sz]ation|cookie|api[-_]?key|private[-_]?key|cvv|cvc|iban|ssn))(["']?\s{0,3}[=:]\s{0,3})("[^"]{0,4000}"|'[^']{0,4000}'|(?:Bearer |Basic |["'])?[^\s&,;"']+)/gi
+/** How a text says that something has a value. */
+const sign = String.raw`["']?\s{0,3}(?:=>|[=:])\s{0,3}`
+/** A value in quotes may have escaped ones in it, and may have lost its end. */
+const value = String.raw`"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?|\[[^\]\r\n]*\]?|[^\s&,;"']+`
+/** The name of a secret. It is looked for from the beginning of each word only, as names may be long. With it goes what stands before it and behind it, as in `client_secret_value`. */
+const name = String.raw`(?<![\w-])(?:[\w-]*?(?:secret|token|passw(?:or)?d|pwd|passphrase|credentials?|api[-_]?key|private[-_]?key|cvv|cvc|iban|ssn)(?:[-_][\w-]{0,20})?|(?:[\w-]*?[-_])?(?:card|session|sid|pin)(?:[-_]?(?:number|no|id))?)`
+/** A name and its value in a text that is not JSON: a message, a header or a query. */
+const secretInText = new RegExp(`(${name})(${sign})(?:${value})`, 'gi')
+
+/** Headers whose value has several parts. Of a line nothing is shown behind them, as nobody can say where the secret ends. */
+const secretHeader = new RegExp(String.raw`((?:proxy-)?authori[sz]ation|(?:set-)?cookie)(${sign})[^\r\n]+`, 'gi')
+
+/** A token without a name. */
+const bearer = /\b(Bearer )[\w.~+/=-]+/g
 
 /** The number of a card. */
 const cardNumber = /\b\d(?:[ -]?\d){12,18}\b/g
@@ -43,6 +54,8 @@ export function maskText(text: string): Shown {
 /** Masks a message, such as an error with its stack. */
 export function maskMessage(text: string): string {
   return text
+    .replace(secretHeader, `$1$2${masked}`)
+    .replace(bearer, `$1${masked}`)
     .replace(secretInText, (whole, name: string, sign: string) => (isErrorName(name, sign) ? whole : `${name}${sign}${masked}`))
     .replace(secretInAddress, `$1${masked}`)
     .replace(cardNumber, masked)
