@@ -2,6 +2,8 @@
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { Diagnosis, NodeInfo, NodeTopic } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
+import { sql } from '@taskstream/task-sql'
+import type { Statement } from '@taskstream/task-sql'
 import type { BatchHandler, TaskManager } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'
 import { Hearing } from '../../packages/task-processor/src/worker/hearing.ts'
@@ -18,13 +20,15 @@ function managerOf(topic: string): TaskManager<AnyTransaction> {
   return { topic, processing, concurrency: 2, batches: [], isActive: true } as unknown as TaskManager<AnyTransaction>
 }
 
+async function infoIn(fixture: ReturnType<typeof useNodeFixture>, tasks: Tasks, owner: string): Promise<NodeInfo | undefined> {
+  const all = await fixture.commit<readonly NodeInfo[]>((transaction) => tasks.nodes(transaction))
+  return all.find((node) => node.owner === owner)
+}
+
 describe.skipIf(!canRun)('a node', () => {
   const fixture = useNodeFixture('reporting')
 
-  const infoOf = async (tasks: Tasks, owner: string): Promise<NodeInfo | undefined> => {
-    const all = await fixture.commit<readonly NodeInfo[]>((transaction) => tasks.nodes(transaction))
-    return all.find((node) => node.owner === owner)
-  }
+  const infoOf = (tasks: Tasks, owner: string): Promise<NodeInfo | undefined> => infoIn(fixture, tasks, owner)
 
   const topicsOf = async (tasks: Tasks, owner: string): Promise<readonly NodeTopic[] | undefined> =>
     (await infoOf(tasks, owner))?.report?.topics
@@ -225,5 +229,35 @@ describe.skipIf(!canRun)('a node', () => {
         return told
       })
       .toEqual(['report', 'report works'])
+  })
+})
+
+describe.skipIf(!canRun)('a node of a release before', () => {
+  // The tables of this database stay too new.
+  const fixture = useNodeFixture('refused')
+
+  test('takes no more tasks once the tables are too new for it, and says why', async () => {
+    const { node, tasks, pass } = fixture.clocked(patient)
+    await using _ = node
+    const migrations = tasks.verb(function* ({ dialect }, statement: (table: Statement) => Statement) {
+      yield statement(dialect.tables.migration)
+    })
+    const change = (statement: (table: Statement) => Statement): Promise<unknown> =>
+      fixture.subject.owner.transactions(async (transaction) => void (await migrations(transaction, statement)))
+    node.process(fixture.topic, { idleMs: 1_000, handler: eachTask(() => {}) })
+    await node.start()
+    await fixture.push('a')
+    await expect.poll(() => (pass(1_000), fixture.states())).toEqual({ succeeded: 1 })
+    await change(
+      (table) => sql`insert into ${table} (version, name, applied, works_from) values (999, 'of a later release', 'now', 999)`,
+    )
+    await expect.poll(() => (pass(1_000), node.troubles)).toContain('schema')
+    await fixture.push('b')
+    const told = async (): Promise<unknown> => {
+      pass(1_000)
+      return (await infoIn(fixture, tasks, node.owner))?.report?.error
+    }
+    await expect.poll(told).toMatchObject({ activity: 'report', code: 'SCHEMA_NEWER' })
+    expect(await fixture.states()).toEqual({ succeeded: 1, ready: 1 })
   })
 })

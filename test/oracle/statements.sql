@@ -1101,14 +1101,14 @@ order by t.sequence
 --   text, text
 select 1 as held from task_slot where topic = :1 and owner = :2 for update
 
--- initialize, migrate, plan, register, repair, schemaStatus
+-- initialize, migrate, plan, register, repair, report, schemaStatus
 select (select d.value from nls_database_parameters d where d.parameter = 'NLS_CHARACTERSET') as charset,
 (select s.value from nls_session_parameters s where s.parameter = 'NLS_COMP') as comparison,
 (select s.value from nls_session_parameters s where s.parameter = 'NLS_SORT') as sort,
 (select count(*) from all_tables a where a.owner = sys_context('userenv', 'current_schema') and a.table_name = 'TASK_MIGRATION') as found
 from dual
 
--- initialize, register, repair, schemaStatus
+-- initialize, register, repair, report, schemaStatus
 select * from task_migration
 
 -- initialize

@@ -1,5 +1,6 @@
 /** When a process tells of itself: regularly, soon after news, one report at a time, and last of all that it has stopped. */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
+import { TaskError } from '@taskstream/task-api'
 import type { NodeReport } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
 import { Reporting } from '../../packages/task-processor/src/liveness/reporting.ts'
@@ -18,6 +19,7 @@ interface Made {
   readonly limits: (number | undefined)[]
   readonly told: unknown[]
   answer: () => boolean | Promise<boolean>
+  refusal: TaskError | undefined
   pass(ms: number): Promise<void>
 }
 
@@ -32,7 +34,7 @@ function make(describeNode: () => Told = () => node): Made {
       sent.push(report.stopped ? 'stopped' : clock.monotonicMs())
       reports.push(report)
       limits.push(atMostMs)
-      return { quiet: await made.answer() }
+      return { quiet: await made.answer(), ...(made.refusal && { refusal: made.refusal }) }
     },
     clock,
     condition: { failed: (error) => void told.push(error), worked: () => void told.push('worked') },
@@ -45,7 +47,7 @@ function make(describeNode: () => Told = () => node): Made {
     clock.pass(ms)
     await settled()
   }
-  const made: Made = { reporting, clock, sent, reports, limits, told, answer: () => false, pass }
+  const made: Made = { reporting, clock, sent, reports, limits, told, answer: () => false, refusal: undefined, pass }
   return made
 }
 
@@ -172,6 +174,27 @@ describe('a process', () => {
     made.answer = () => false
     await made.reporting.stop()
     expect(made.told.slice(5)).toEqual(['worked'])
+  })
+
+  test('takes nothing once the tables are too new for it, tells so at once, and goes on when they fit again', async () => {
+    const made = make()
+    const { reporting, reports, told, pass } = made
+    reporting.begin()
+    await pass(30_000)
+    expect([reporting.takesNothing, reporting.isRefused]).toEqual([false, false])
+    made.refusal = new TaskError('SCHEMA_NEWER', 'too new')
+    await pass(30_000)
+    expect([reporting.takesNothing, reporting.isRefused, reporting.isQuiet]).toEqual([true, true, false])
+    expect(told.at(-1)).toBe(made.refusal)
+    expect(reports.at(-1)).not.toHaveProperty('error')
+    await pass(2_000)
+    expect(reports.at(-1)).toMatchObject({ error: { activity: 'report', code: 'SCHEMA_NEWER', message: 'too new' } })
+    made.refusal = undefined
+    await pass(28_000)
+    expect([reporting.takesNothing, told.at(-1)]).toEqual([false, 'worked'])
+    await pass(2_000)
+    expect(reports.at(-1)).not.toHaveProperty('error')
+    await reporting.stop()
   })
 
   test('that never began, has stopped, or has nobody to tell, tells nothing', async () => {

@@ -115,6 +115,7 @@ export type {
   NodeKind,
   NodeLife,
   NodeReport,
+  ReportAnswer,
   NodesOptions,
   NodeTopic,
   NodeTrouble,

@@ -1,4 +1,5 @@
 import type { Execution, Outcome } from './execution.ts'
+import type { TaskError } from './task-error.ts'
 
 /** What a process does: it handles tasks, or fires timers. */
 export const nodeKinds = ['node', 'scheduler'] as const
@@ -111,15 +112,23 @@ export interface NodesOptions {
   readonly withinMs?: number
 }
 
+/** What a process is told when it tells of itself. */
+export interface ReportAnswer {
+  /** Whether somebody has asked the owner to take no more tasks. */
+  readonly quiet: boolean
+  /** SCHEMA_NEWER or SCHEMA_OLDER, if somebody has changed the tables since the start so that this release does not work on them: then it must take no more. */
+  readonly refusal?: TaskError
+}
+
 /** The processes that work on the tasks of this database. A node tells of itself every half a minute, apart from its heartbeat. */
 export interface TaskNodes<Transaction, E extends Execution = 'async'> {
   /**
    * Tells what this repository's owner is and does. Nodes and schedulers call it.
    *
-   * @returns whether somebody has asked the owner to take no more tasks
+   * @returns whether the owner may take tasks
    * @throws TaskError ARGUMENT_INVALID
    */
-  report(transaction: Transaction, report: NodeReport): Outcome<E, { readonly quiet: boolean }>
+  report(transaction: Transaction, report: NodeReport): Outcome<E, ReportAnswer>
   /**
    * The processes, those that live first, and of them the latest first; 10 000 at most.
    *

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os'
-import type { Execution, NodeReport, TaskNodes } from '@taskstream/task-api'
+import type { Execution, NodeReport, NodeTrouble, ReportAnswer, TaskNodes } from '@taskstream/task-api'
 import { every, within } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Condition } from '../core/listener.ts'
+import { toTrouble } from './trouble.ts'
 
 const everyMs = 30_000
 
@@ -26,7 +27,7 @@ export interface ReportingOptions {
    *
    * @param atMostMs how long the database may take, unless it usually may take less
    */
-  readonly send: ((report: NodeReport, atMostMs?: number) => Promise<{ readonly quiet: boolean }>) | undefined
+  readonly send: ((report: NodeReport, atMostMs?: number) => Promise<ReportAnswer>) | undefined
   readonly clock: Clock
   /** How long before half a minute is over the second report is made, in milliseconds. Default 0. */
   readonly aheadMs?: number
@@ -46,6 +47,7 @@ export interface ReportingOptions {
 export class Reporting {
   readonly #options: ReportingOptions
   #isQuiet = false
+  #refusal: NodeTrouble | undefined
   #toldMs = -Infinity
   /** The report that is being written. Never rejects. */
   #telling: Promise<void> | undefined
@@ -61,6 +63,16 @@ export class Reporting {
   /** Whether somebody has asked the process to take no more tasks. An error leaves this as it was. */
   get isQuiet(): boolean {
     return this.#isQuiet
+  }
+
+  /** Whether somebody has changed the tables so that this release does not work on them. */
+  get isRefused(): boolean {
+    return this.#refusal !== undefined
+  }
+
+  /** Whether the process must take nothing. */
+  get takesNothing(): boolean {
+    return this.#isQuiet || this.isRefused
   }
 
   /** Begins to tell. */
@@ -118,9 +130,15 @@ export class Reporting {
   async #send(describe: () => Told & Pick<NodeReport, 'stopped'>, atMostMs?: number): Promise<void> {
     const { send, condition, onQuiet } = this.#options
     try {
-      const report = { ...describe(), host: hostname().slice(0, 250) || 'unknown', pid: process.pid }
-      const { quiet } = await send!(report, atMostMs)
-      condition.worked()
+      const trouble = this.#refusal && { error: this.#refusal }
+      const report = { ...describe(), ...trouble, host: hostname().slice(0, 250) || 'unknown', pid: process.pid }
+      const { quiet, refusal } = await send!(report, atMostMs)
+      if (refusal) condition.failed(refusal)
+      else condition.worked()
+      if ((refusal !== undefined) !== this.isRefused) {
+        this.#refusal = refusal && toTrouble('report', refusal)
+        this.#isNews = true
+      }
       // Whoever has stopped takes no tasks in any case.
       if (quiet === this.#isQuiet || !this.#end) return
       this.#isQuiet = quiet

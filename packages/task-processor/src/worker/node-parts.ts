@@ -1,4 +1,4 @@
-import type { TaskError } from '@taskstream/task-api'
+import type { ReportAnswer, TaskError } from '@taskstream/task-api'
 import { Activations } from './activations.ts'
 import { Leftovers } from '../batches/leftovers.ts'
 import { Dispatcher } from '../core/dispatcher.ts'
@@ -71,7 +71,7 @@ export function makeNodeParts<Transaction>(
     aheadMs: 3 * apartMs,
     send: keepsReports(repository)
       ? (report, atMostMs = statementTimeoutMs) =>
-          dispatcher.once<{ readonly quiet: boolean }>((transaction) => repository.report(transaction, report), {
+          dispatcher.once<ReportAnswer>((transaction) => repository.report(transaction, report), {
             // Its statements may be committed one by one, which saves two round trips.
             single: true,
             statementTimeoutMs: Math.min(atMostMs, statementTimeoutMs),

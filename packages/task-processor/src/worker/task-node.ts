@@ -75,7 +75,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
   }
 
   /**
-   * Why this node takes no tasks, or none of some topic, for the probes of an orchestrator: `starting`, `stopping`, `lease`, `quiet`, `heartbeat`,
+   * Why this node takes no tasks, or none of some topic, for the probes of an orchestrator: `starting`, `stopping`, `lease`, `schema`, `quiet`, `heartbeat`,
    * `poll mails`, `process mails`. Empty if it takes tasks. A topic that somebody has paused is no trouble.
    *
    * @example
@@ -87,6 +87,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
     const { presence, reporting, hearing } = this.#parts
     return [
       ...(presence.heartbeat.holds ? [] : ['lease']),
+      ...(reporting.isRefused ? ['schema'] : []),
       ...(reporting.isQuiet ? ['quiet'] : []),
       ...hearing.obstacles((topic) => this.#managers.get(topic)?.isActive ?? false),
     ]
@@ -124,7 +125,7 @@ export class TaskNode<Transaction> implements AsyncDisposable {
       wake: (touched: string) => this.wake(touched),
       defaultIdleMs: () => (presence.isNotified ? 3e4 : 1e3),
       lease: presence.heartbeat,
-      isQuiet: () => reporting.isQuiet,
+      isQuiet: () => reporting.takesNothing,
       mayStart: () => this.#isRunning,
     }
     const manager = new TaskManager(environment, checkProcessOptions(options, settings.leaseMs))

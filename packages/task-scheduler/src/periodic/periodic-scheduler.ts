@@ -3,6 +3,7 @@ import { checkInteger, checkOptions, TaskError, timerKey, timersName } from '@ta
 import type {
   DeclaredTimers,
   Execution,
+  ReportAnswer,
   StoredTimer,
   TaskNotifier,
   TimedTaskRepository,
@@ -140,7 +141,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
       send: keepsReports(repository)
         ? (report) =>
             this.#transactions(
-              async (transaction) => (await repository.report(transaction, report)) as { readonly quiet: boolean },
+              async (transaction) => (await repository.report(transaction, report)) as ReportAnswer,
             )
         : undefined,
       clock,

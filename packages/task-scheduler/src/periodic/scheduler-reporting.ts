@@ -1,5 +1,5 @@
 import { cutText, timerKey } from '@taskstream/task-api'
-import type { DeclaredTimers, NodeReport, NodeTrouble, TimerKey } from '@taskstream/task-api'
+import type { DeclaredTimers, NodeReport, NodeTrouble, ReportAnswer, TimerKey } from '@taskstream/task-api'
 import { Condition, Reporting, safeListener, toTrouble } from '@taskstream/task-processor'
 import type { Clock } from '@taskstream/task-processor'
 
@@ -9,7 +9,7 @@ const messageLength = 500
 
 export interface SchedulerReportingOptions {
   /** Writes a report. Undefined if the repository keeps none. */
-  readonly send: ((report: NodeReport) => Promise<{ readonly quiet: boolean }>) | undefined
+  readonly send: ((report: NodeReport) => Promise<ReportAnswer>) | undefined
   readonly clock: Clock
   readonly declares: DeclaredTimers | undefined
   /** Called when somebody has asked the scheduler to fire no timers, or to go on. */
@@ -41,9 +41,9 @@ export class SchedulerReporting {
     })
   }
 
-  /** Whether somebody has asked the scheduler to fire no timers. */
+  /** Whether somebody has asked the scheduler to fire no timers, or has changed the tables so that this release does not work on them. */
   get isQuiet(): boolean {
-    return this.#reporting.isQuiet
+    return this.#reporting.takesNothing
   }
 
   begin(): void {

@@ -73,22 +73,26 @@ export function* schemaStatus(dialect: Dialect): Verb<SchemaStatus> {
 
 /** @throws TaskError SCHEMA_MISSING, SCHEMA_OLDER or SCHEMA_NEWER unless this release works on the tables; PERMISSION_DENIED if rows are hidden */
 export function* checkSchema(dialect: Dialect): Verb<void> {
-  const { found, known, works } = yield* schemaStatus(dialect)
+  const fault = schemaFault(yield* schemaStatus(dialect))
+  if (fault) throw fault
+}
+
+/** Why this release does not work on the tables, if it does not. */
+export function schemaFault({ found, known, works }: SchemaStatus): TaskError | undefined {
   if (found === 0)
-    throw new TaskError(
+    return new TaskError(
       'SCHEMA_MISSING',
       'The tables of taskstream are not in this database, or this user may not see them: run migrate',
       {
         known,
       },
     )
-  if (found < known) {
-    throw new TaskError('SCHEMA_OLDER', `The schema is at version ${found}, this release needs ${known}: run migrate`, {
+  if (found < known)
+    return new TaskError('SCHEMA_OLDER', `The schema is at version ${found}, this release needs ${known}: run migrate`, {
       found,
       known,
     })
-  }
-  if (!works) throw newer(found, known)
+  return works ? undefined : newer(found, known)
 }
 
 function stepsFrom(dialect: Dialect, from: number): Statement[] {

@@ -9,7 +9,8 @@ import {
   taskLimits,
   verbOptions,
 } from '@taskstream/task-api'
-import type { NodeInfo, NodeLife, NodeReport, NodesOptions, NodeTrouble } from '@taskstream/task-api'
+import type { NodeInfo, NodeLife, NodeReport, NodesOptions, NodeTrouble, ReportAnswer } from '@taskstream/task-api'
+import { schemaFault, schemaStatus } from './migrate.ts'
 import { raw, sql } from '../core/statement.ts'
 import { present, toInstant, toNumber } from '../core/task-row.ts'
 import type { Row, Verb } from '../core/verb.ts'
@@ -20,7 +21,7 @@ const hourMs = 3_600_000
 /** A report longer than that has an error of its own: it is what a process writes every half a minute. */
 const reportLength = 262_144
 
-export function* report(context: Context, told: NodeReport): Verb<{ readonly quiet: boolean }> {
+export function* report(context: Context, told: NodeReport): Verb<ReportAnswer> {
   checkReport(told)
   const { dialect, ownerName, release, now } = context
   const { node } = dialect.tables
@@ -41,7 +42,8 @@ export function* report(context: Context, told: NodeReport): Verb<{ readonly qui
     )
   }
   const [row] = yield sql`select quiet from ${node} where owner = ${owner}`
-  return { quiet: row !== undefined && toNumber(row['quiet']) === 1 }
+  const refusal = schemaFault(yield* schemaStatus(dialect))
+  return { quiet: row !== undefined && toNumber(row['quiet']) === 1, ...(refusal && { refusal }) }
 }
 
 /** A scheduler holds no tasks, and so is no owner with a heartbeat. Its row stands beside that of the node which has the same repository. */

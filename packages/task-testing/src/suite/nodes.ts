@@ -1,5 +1,5 @@
 /** What processes tell of themselves, and what people have done. */
-import type { Activation, NodeInfo, NodeReport, NodesOptions, RecordedAction } from '@taskstream/task-api'
+import type { Activation, NodeInfo, NodeReport, NodesOptions, RecordedAction, ReportAnswer } from '@taskstream/task-api'
 import { sql } from '@taskstream/task-sql'
 import { expect, test } from 'vitest'
 import { testClock } from '../test-clock.ts'
@@ -85,6 +85,12 @@ export const nodes: Part = part('a process', (engine) => {
     // One is asked to be quiet without the other.
     await fixture.commit((transaction) => fixture.tasks.quiet(transaction, scheduler))
     expect([await report(owner), await report(owner, { kind: 'scheduler' })]).toEqual([false, true])
+  })
+
+  test('is told whether its release works on the tables', async () => {
+    const owner = await fixture.owner()
+    const answer = await fixture.commit<ReportAnswer>((transaction) => owner.report(transaction, told))
+    expect(answer).toEqual({ quiet: false })
   })
 
   test('of an older release is shown by its heartbeat alone', async () => {
