@@ -61,6 +61,7 @@ const groups: readonly Group[] = [
     text: 'Operate',
     pages: [
       'operations',
+      'guides/deploy',
       'guides/command-line',
       'guides/console',
       'guides/operators',

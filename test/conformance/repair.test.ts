@@ -1,6 +1,6 @@
 /** `repair` corrects rows that were not written by the verbs: rows that were restored from a copy or set by hand. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { Expiry, HeldTask, PromotedDue, Repair, TopicOptions } from '@taskstream/task-api'
+import type { Expiry, HeldTask, Repair, TopicOptions } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Statement } from '@taskstream/task-sql'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -174,24 +174,6 @@ describe.skipIf(!canRun)('repair', () => {
       })
     })
   }
-
-  test('takes a due time away from what does not wait for it, which until then hides nothing', async () => {
-    await fixture.nextTopic()
-    const { tasks, topic, commit } = fixture
-    const [first] = await fixture.push({ identifier: 'a', delayMs: 1 }, { identifier: 'b', delayMs: 3_600_000 })
-    await run(sql`update ${task} set state = 1, listed = ${listedOf(true)} where topic = ${topic} and sequence = ${first!.sequence}`)
-    const { nextDueMs } = await commit<PromotedDue>((transaction) => tasks.promoteDue(transaction, topic))
-    expect(nextDueMs).toBeGreaterThan(3_000_000)
-    expect(await repair()).toEqual({ topics: 1, ...nothing, corrected: 1 })
-    expect(await repair()).toEqual({ topics: 1, ...nothing })
-    const held = await fixture.poll()
-    expect(names(held)).toEqual(['a'])
-    await fixture.complete(held, TaskDecision.success())
-    const [row] = await commit((transaction) =>
-      fixture.subject.execute(transaction, sql`select count(*) as count from ${task} where topic = ${topic} and due is not null`),
-    )
-    expect(Number(row!['count'])).toBe(1)
-  })
 
   test('finds the next task of an identifier whose obstacle was deleted by hand', async () => {
     await fixture.nextTopic({ condition: 'singular-by-identifier' })

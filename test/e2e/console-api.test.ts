@@ -128,7 +128,12 @@ describe.skipIf(!canRun)('the API of the console', () => {
     const path = `topics/${topic}/tasks/${waiting!.sequence}/why`
     const narrow = visitor.consoleFor({ name: 'ola', role: 'admin', topics: [topic] })
     const told = await visitor.json(narrow, path)
-    expect(told).toMatchObject({ code: 'awaits', by: [], commands: [], answer: expect.stringContaining('a task of another topic') })
+    expect(told).toMatchObject({
+      code: 'awaits',
+      by: [],
+      commands: [],
+      answer: expect.stringContaining('a task of another topic'),
+    })
     expect(JSON.stringify(told)).not.toMatch(/secret/)
     expect(JSON.stringify(told)).not.toContain(needed)
     expect(await visitor.json(visitor.as('admin'), path)).toMatchObject({ by: [on], answer: expect.stringContaining('secret') })

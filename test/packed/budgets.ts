@@ -5,7 +5,7 @@ import type { Tarball } from './tarballs.ts'
 export const budgets: Readonly<Record<string, { readonly packed: number; readonly unpacked: number }>> = {
   'task-api': { packed: 140, unpacked: 650 },
   'task-cli': { packed: 300, unpacked: 1_200 },
-  'task-console': { packed: 190, unpacked: 700 },
+  'task-console': { packed: 190, unpacked: 720 },
   'task-coordination': { packed: 45, unpacked: 180 },
   'task-jobs': { packed: 165, unpacked: 700 },
   'task-operations': { packed: 130, unpacked: 530 },

@@ -120,7 +120,11 @@ test('a message that a driver or the database wrote cannot disturb the terminal'
 
 test('a hint names what was probably meant, and is no second error', async () => {
   const error = new TaskError('TOPIC_UNKNOWN', 'x', { topic: 'invioces' })
-  await noteHint(error, 'tasks.db', { topics: async () => ['mail', 'invoices'], timers: async () => [] })
+  await noteHint(error, 'tasks.db', {
+    topics: async () => ['mail', 'invoices'],
+    timers: async () => [],
+    scopes: async () => [],
+  })
   expect(explain(error)).toBe(
     'error: no topic "invioces" in tasks.db; did you mean invoices? (create it: taskstream topic create invioces) (TOPIC_UNKNOWN)',
   )
@@ -128,8 +132,14 @@ test('a hint names what was probably meant, and is no second error', async () =>
   const fails = async (): Promise<never> => {
     throw new Error('gone')
   }
-  await noteHint(gone, 'tasks.db', { topics: fails, timers: fails })
+  await noteHint(gone, 'tasks.db', { topics: fails, timers: fails, scopes: fails })
   expect(hintOf(gone)).toEqual({ place: 'tasks.db' })
+  const elsewhere = new TaskError('TIMER_UNKNOWN', 'x', { scope: 'system', id: 'nightly' })
+  const timers = async (): Promise<string[]> => ['hourly']
+  await noteHint(elsewhere, 'tasks.db', { topics: fails, timers, scopes: async () => ['jobs'] })
+  expect(explain(elsewhere)).toBe(
+    'error: no timer "nightly" in the scope "system" in tasks.db; there is one in the scope "jobs": --scope jobs (list them: taskstream periodic ls) (TIMER_UNKNOWN)',
+  )
 })
 
 test('a task has four kinds of names', () => {

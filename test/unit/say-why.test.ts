@@ -105,14 +105,14 @@ describe('the answer', () => {
   test('says what keeps one that is needed and ready, and nothing of a topic that the reader may not see', () => {
     const needed = { topic: 'mail', sequence: 3, identifier: 'a', state: 'ready', since: before } as const
     const answerOf = (blocker: Diagnosis['by'][number]): string => sayWhy({ ...bare, code: 'awaits', by: [blocker] }).answer
-    expect(answerOf({ ...needed, code: 'paused' })).toBe(
-      'needs mail/a@3, which is ready, and its topic was paused 10 min ago',
-    )
+    expect(answerOf({ ...needed, code: 'paused' })).toBe('needs mail/a@3, which is ready, and its topic was paused 10 min ago')
     expect(answerOf({ ...needed, code: 'no-node' })).toBe(
       'needs mail/a@3, which is ready, and no living node processes the topic',
     )
     expect(answerOf({ ...needed, code: 'unexplained' })).toBe('needs mail/a@3, which is ready')
-    expect(answerOf({ topic: '', sequence: 0, code: 'failed', state: 'failed' })).toBe('needs a task of another topic, which failed')
+    expect(answerOf({ topic: '', sequence: 0, code: 'failed', state: 'failed' })).toBe(
+      'needs a task of another topic, which failed',
+    )
   })
 
   test('says as which task one has gone on', () => {

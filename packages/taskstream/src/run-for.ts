@@ -39,7 +39,12 @@ export function checkRun(budgetMs: number, options: StopOptions): Required<StopO
 
 /** Whether something comes through in time. What is late goes on, and nobody asks what becomes of it. */
 export async function isInTime(ms: number, under: Promise<unknown>): Promise<boolean> {
-  return (await within(ms, under.then(() => true))) ?? false
+  return (
+    (await within(
+      ms,
+      under.then(() => true),
+    )) ?? false
+  )
 }
 
 /** @returns whether nothing was left that can be done within the time */

@@ -26,7 +26,8 @@ export function addErrors(program: Command): void {
     .addHelpText(
       'after',
       `
-Without a topic, the first 200 that have errors are looked at, by name.
+Without a topic, the first 200 that have errors are looked at, by name. Of count attempts, open says how many tasks have failed by it and are still so, and
+pending how many are still to be done.
 
 Tasks that are failed by one error: taskstream redrive <topic> --error <fingerprint>
 

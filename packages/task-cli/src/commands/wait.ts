@@ -68,10 +68,7 @@ interface Look {
 }
 
 /** The state of the task, or of the last task that went on with its work. */
-async function lookAt(
-  { reading, tasks }: NamedDatabase,
-  { topic, sequence }: TaskInfo,
-): Promise<Look | undefined> {
+async function lookAt({ reading, tasks }: NamedDatabase, { topic, sequence }: TaskInfo): Promise<Look | undefined> {
   return reading(async (transaction) => {
     const [ending]: readonly (TaskEnding | undefined)[] = await tasks.endings(transaction, [{ topic, sequence }])
     if (ending === undefined) return undefined

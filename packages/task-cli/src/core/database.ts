@@ -77,12 +77,12 @@ function withHints(
   place: string,
 ): TransactionSource<AnyTransaction> {
   const { tasks, reading } = database
+  const timers = (): Promise<readonly { readonly scope: string; readonly id: string }[]> =>
+    reading((transaction) => allPeriodicTasks(tasks)(transaction))
   const names = {
     topics: () => reading<string[]>((transaction) => tasks.topics(transaction)),
-    timers: async (scope: string) => {
-      const infos = await reading((transaction) => allPeriodicTasks(tasks)(transaction))
-      return infos.filter((info) => info.scope === scope).map(({ id }) => id)
-    },
+    timers: async (scope: string) => (await timers()).filter((one) => one.scope === scope).map(({ id }) => id),
+    scopes: async (id: string) => (await timers()).filter((one) => one.id === id).map(({ scope }) => scope),
   }
   return async (work, options) => {
     try {

@@ -22,7 +22,7 @@ const words: Readonly<Partial<Record<TaskErrorCode, Words>>> = {
   TOPIC_NOT_KEYED: ({ topic }) =>
     `Topic "${String(topic)}" keeps no index of identifiers, which this command needs. Name the task by its sequence (@4711) or external id (ext:…), or make a topic with an index: taskstream topic create <topic> --keyed`,
   TIMER_UNKNOWN: ({ scope, id }, hint) =>
-    `no timer "${String(id)}" in the scope "${String(scope)}"${within(hint)}${meant(hint)} (list them: taskstream periodic ls)`,
+    `no timer "${String(id)}" in the scope "${String(scope)}"${within(hint)}${hint?.scope === undefined ? meant(hint) : `; there is one in the scope "${hint.scope}": --scope ${quoted(hint.scope)}`} (list them: taskstream periodic ls)`,
   TIMER_DUPLICATE: ({ scope, id }) =>
     `There is a timer "${String(id)}" in the scope "${String(scope)}" already: --replace changes it, or choose another id`,
 }

@@ -6,12 +6,16 @@ export interface Hint {
   readonly place: string
   /** The name that was probably meant. */
   readonly meant?: string
+  /** A scope that has a timer of this id. */
+  readonly scope?: string
 }
 
 /** The names that there are. */
 export interface Names {
   readonly topics: () => Promise<readonly string[]>
   readonly timers: (scope: string) => Promise<readonly string[]>
+  /** The scopes that have a timer of this id. */
+  readonly scopes: (id: string) => Promise<readonly string[]>
 }
 
 const hints = new WeakMap<Error, Hint>()
@@ -24,13 +28,14 @@ export function hintOf(error: Error): Hint | undefined {
 export async function noteHint(error: unknown, place: string, names: Names): Promise<void> {
   if (!isTaskError(error) || hints.has(error)) return
   const { topic, scope, id } = error.data
+  const [elsewhere] = error.code === 'TIMER_UNKNOWN' ? await known(() => names.scopes(String(id))) : []
   const meant =
     error.code === 'TOPIC_UNKNOWN'
       ? nearest(String(topic), await known(names.topics))
       : error.code === 'TIMER_UNKNOWN'
         ? nearest(String(id), await known(() => names.timers(String(scope))))
         : undefined
-  hints.set(error, { place, ...(meant !== undefined && { meant }) })
+  hints.set(error, { place, ...(meant !== undefined && { meant }), ...(elsewhere !== undefined && { scope: elsewhere }) })
 }
 
 /** The hint is not worth another error: the database may have gone away. */

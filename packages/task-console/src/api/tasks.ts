@@ -1,6 +1,15 @@
 /** Tasks of a topic: a page of them, and everything about one. */
 import { isTaskError } from '@taskstream/task-api'
-import type { Blocker, Diagnosis, FilterState, PageOptions, TaskAttempt, TaskInfo, TaskReason, TaskReference } from '@taskstream/task-api'
+import type {
+  Blocker,
+  Diagnosis,
+  FilterState,
+  PageOptions,
+  TaskAttempt,
+  TaskInfo,
+  TaskReason,
+  TaskReference,
+} from '@taskstream/task-api'
 import { sayWhy } from '@taskstream/task-operations'
 import type { SaidWhy } from '@taskstream/task-operations'
 import { may } from '../core/access.ts'

@@ -98,7 +98,9 @@ async function checkOwn(operator: Operator, { action, topic }: ActionRequest, { 
   )
   const record = records.find((one) => one.id === id)
   if (!record)
-    throw new TaskError('ACTION_UNKNOWN', `There is no action ${id} that could go on, or its record was purged: begin anew`, { id })
+    throw new TaskError('ACTION_UNKNOWN', `There is no action ${id} that could go on, or its record was purged: begin anew`, {
+      id,
+    })
   if (record.action !== action || record.topic !== topic || record.actor !== (operator.actor || undefined))
     throw invalid('after', id, 'must be of the same action, on the same topic and by the same person')
 }

@@ -121,7 +121,8 @@ async function undoPortion(operator: Operator, id: string, dryRun: boolean): Pro
       const records = (await tasks.actions(transaction, { id, portions: false })) as readonly RecordedAction[]
       if (records.some(({ undoes }) => undoes === id)) return undefined
       const record = records.find((one) => one.id === id)
-      if (!record) throw new TaskError('ACTION_UNKNOWN', `The record of ${id} was purged: what it was is not known any more`, { id })
+      if (!record)
+        throw new TaskError('ACTION_UNKNOWN', `The record of ${id} was purged: what it was is not known any more`, { id })
       const { topic } = record
       const undoing = {
         action: 'undo',

@@ -139,10 +139,7 @@ export class PeriodicScheduler<Transaction, E extends Execution = Execution> imp
     this.#wake = new Wake(clock)
     this.#reporting = new SchedulerReporting({
       send: keepsReports(repository)
-        ? (report) =>
-            this.#transactions(
-              async (transaction) => (await repository.report(transaction, report)) as ReportAnswer,
-            )
+        ? (report) => this.#transactions(async (transaction) => (await repository.report(transaction, report)) as ReportAnswer)
         : undefined,
       clock,
       declares,

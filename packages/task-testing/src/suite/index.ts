@@ -76,6 +76,7 @@ import { typedTimers } from './typed-timers.ts'
 import { unknownTopic } from './unknown-topic.ts'
 import { values } from './values.ts'
 import { why } from './why.ts'
+import { whyOthers } from './why-others.ts'
 import type { Engine, Part } from './engine.ts'
 
 export { subjectOf } from './engine.ts'
@@ -156,6 +157,7 @@ const parts: Readonly<Record<string, Part>> = {
   'unknown-topic': unknownTopic,
   values,
   why,
+  whyOthers,
 }
 
 /** Registers every test of the suite that the engine can be asked to pass. Call it in a test file, at its top level. */

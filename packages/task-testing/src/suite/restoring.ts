@@ -271,7 +271,14 @@ export const restoring: Part = part('restoring', (engine) => {
     expect(await record({ undoes: second })).toBe(`${id}-1u`)
     expect(await codeOf(() => record({ undoes: second }))).toBe('ACTION_UNDONE')
     expect(await codeOf(() => record({ undoes: `${second}u` }))).toBe('ARGUMENT_INVALID')
-    expect((await actions(id)).map((one) => one.id).toSorted()).toEqual([id, `${id}-1`, `${id}-10`, `${id}-11`, `${id}-1u`, `${id}-2`])
+    expect((await actions(id)).map((one) => one.id).toSorted()).toEqual([
+      id,
+      `${id}-1`,
+      `${id}-10`,
+      `${id}-11`,
+      `${id}-1u`,
+      `${id}-2`,
+    ])
     const alone = await commit<readonly RecordedAction[]>((transaction) => tasks.actions(transaction, { id, portions: false }))
     expect(alone.map((one) => one.id)).toEqual([id])
     expect((await actions(second)).map((one) => one.id).toSorted()).toEqual([`${id}-1`, `${id}-1u`])

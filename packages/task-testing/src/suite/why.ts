@@ -152,37 +152,6 @@ export const why: Part = part('the question why a task is not running', (engine)
     expect(told.remedies).toEqual([{ verb: 'redrive', topic, sequence: root, state: 'failed' }])
   })
 
-  test('says of one that is needed and ready why that one is not taken, though its topic is another', async () => {
-    const { tasks, topic: first, commit } = fixture
-    const [needed] = await pushed('needed')
-    await fixture.nextTopic()
-    const [waiting] = await pushed({ identifier: 'waiting', suspended: true })
-    const on = { topic: first, sequence: needed! }
-    await commit((tx) => tasks.depend(tx, { topic: fixture.topic, sequence: waiting! }, [{ need: 'n', on }]))
-    expect(await whyOf(waiting!)).toMatchObject({ code: 'awaits', by: [{ ...on, code: 'next' }], remedies: [] })
-    clock.advance(31_000)
-    expect(await whyOf(waiting!)).toMatchObject({
-      code: 'awaits',
-      by: [{ ...on, code: 'no-node', state: 'ready' }],
-      remedies: [{ verb: 'start-node', topic: first }],
-    })
-    await commit((tx) => tasks.deactivate(tx, first))
-    expect(await whyOf(waiting!)).toMatchObject({ by: [{ code: 'paused' }], remedies: [{ verb: 'activate', topic: first }] })
-    await commit((tx) => tasks.activate(tx, first))
-  })
-
-  test('says as which task one has gone on, and how far that has come', async () => {
-    const [first, second, third] = await pushed('first', 'second', 'third')
-    const { topic } = fixture
-    const goOn = async (as: number): Promise<unknown> =>
-      complete(await poll(1), success().withSuccessor({ topic, sequence: as }))
-    await goOn(second!)
-    expect(await whyOf(first!)).toMatchObject({ code: 'succeeded', successor: { sequence: second, code: 'next' } })
-    await goOn(third!)
-    expect(await whyOf(first!)).toMatchObject({ successor: { sequence: third, identifier: 'third', state: 'ready' } })
-    expect(await whyOf(third!)).not.toHaveProperty('successor')
-  })
-
   test('says what keeps the topic of a ready one, in the order in which it has to be mended', async () => {
     const [sequence] = await pushed('a')
     const { tasks, topic, commit } = fixture

@@ -1,0 +1,57 @@
+/** The question why a task is not running, where the answer is about another task: one that it needs, or as which it went on. */
+import { TaskDecision } from '@taskstream/task-api'
+import type { Diagnosis } from '@taskstream/task-api'
+import { beforeEach, expect, test } from 'vitest'
+import { testClock } from '../test-clock.ts'
+import { part } from './engine.ts'
+import type { Part, Tasks } from './engine.ts'
+import { useFixture } from './fixture.ts'
+
+export const whyOthers: Part = part('the question why a task waits for another one', (engine) => {
+  const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
+  const fixture = useFixture(engine, { clock: clock.now })
+  let node: Tasks
+
+  const whyOf = (sequence: number): Promise<Diagnosis> =>
+    fixture.commit<Diagnosis>((transaction) => fixture.tasks.why(transaction, fixture.topic, sequence))
+  const pushed = async (...creations: Parameters<typeof fixture.push>): Promise<number[]> =>
+    (await fixture.push(...creations)).map(({ sequence }) => sequence)
+
+  beforeEach(async () => {
+    clock.advance(60_000)
+    node = await fixture.owner()
+    const topics = [{ topic: fixture.topic }]
+    await fixture.commit((tx) => node.report(tx, { kind: 'node', host: 'h', pid: 1, leaseMs: 30_000, topics }))
+  })
+
+  test('says of one that is needed and ready why that one is not taken, though its topic is another', async () => {
+    const { tasks, topic: first, commit } = fixture
+    const [needed] = await pushed('needed')
+    await fixture.nextTopic()
+    const [waiting] = await pushed({ identifier: 'waiting', suspended: true })
+    const on = { topic: first, sequence: needed! }
+    await commit((tx) => tasks.depend(tx, { topic: fixture.topic, sequence: waiting! }, [{ need: 'n', on }]))
+    expect(await whyOf(waiting!)).toMatchObject({ code: 'awaits', by: [{ ...on, code: 'next' }], remedies: [] })
+    clock.advance(31_000)
+    expect(await whyOf(waiting!)).toMatchObject({
+      code: 'awaits',
+      by: [{ ...on, code: 'no-node', state: 'ready' }],
+      remedies: [{ verb: 'start-node', topic: first }],
+    })
+    await commit((tx) => tasks.deactivate(tx, first))
+    expect(await whyOf(waiting!)).toMatchObject({ by: [{ code: 'paused' }], remedies: [{ verb: 'activate', topic: first }] })
+    await commit((tx) => tasks.activate(tx, first))
+  })
+
+  test('says as which task one has gone on, and how far that has come', async () => {
+    const [first, second, third] = await pushed('first', 'second', 'third')
+    const { topic } = fixture
+    const goOn = async (as: number): Promise<unknown> =>
+      fixture.complete(await fixture.poll(1, node), TaskDecision.success().withSuccessor({ topic, sequence: as }), node)
+    await goOn(second!)
+    expect(await whyOf(first!)).toMatchObject({ code: 'succeeded', successor: { sequence: second, code: 'next' } })
+    await goOn(third!)
+    expect(await whyOf(first!)).toMatchObject({ successor: { sequence: third, identifier: 'third', state: 'ready' } })
+    expect(await whyOf(third!)).not.toHaveProperty('successor')
+  })
+})
