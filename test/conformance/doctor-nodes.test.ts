@@ -245,6 +245,28 @@ describe.skipIf(!canRun)('attention', () => {
     expect((await needs()).map(({ id, severity }) => [id, severity])).toEqual([['paused-long', 'warn']])
   })
 
+  test('tells of a task that a living process has had at work for more than an hour', async () => {
+    await using fleet = await open()
+    const { fixture, later, needs, node } = fleet
+    await fixture.push('quick', 'hangs', 'hangs too')
+    const worker = await node('worker')
+    const [quick] = await fixture.poll(3, worker)
+    await fixture.complete([quick!], TaskDecision.success(), worker)
+    const beat = (): Promise<unknown> => fixture.commit((transaction) => worker.heartbeat(transaction))
+    later(50 * minute)
+    await beat()
+    expect(await kinds(needs)).toEqual([])
+    later(20 * minute)
+    await beat()
+    const [told, ...others] = await needs()
+    expect(others).toEqual([])
+    expect(told).toMatchObject({ id: 'active-long', severity: 'warn', topic: fixture.topic })
+    expect(told!.text).toMatch(/: hangs @\d+ has been at work for 1 h 10 min, held by worker:.*, and 1 more$/)
+    // A process that has died tells of its tasks by that.
+    later(10 * minute)
+    expect(await kinds(needs)).toEqual(['owner-silent'])
+  })
+
   test('tells only of the tables where this release does not work on them', async () => {
     await using fleet = await open()
     const { fixture, needs } = fleet

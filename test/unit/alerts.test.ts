@@ -43,7 +43,7 @@ test('what needs attention has one name each, and the words of the doctor where 
   expect(attentionIds.toSorted()).toEqual(
     [
       'nobody-processes node-failing failing-new failing backlog-age owner-silent overdue timer-overdue paused-long',
-      'release-skew database schema input-newer',
+      'release-skew database schema input-newer active-long',
     ]
       .join(' ')
       .split(' ')

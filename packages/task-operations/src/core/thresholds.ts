@@ -125,6 +125,7 @@ export const attentionThresholds: {
   readonly backlogAge: Threshold & { readonly warn: number }
   readonly errorAttempts: Threshold & { readonly warn: number }
   readonly inputNewer: Threshold & { readonly warn: number }
+  readonly activeLong: Threshold & { readonly warn: number }
 } = {
   /** The age of the oldest ready task of a topic that is processed, or paused. */
   backlogAge: { unit: 'ms', warn: 5 * minute },
@@ -132,6 +133,8 @@ export const attentionThresholds: {
   errorAttempts: { unit: 'attempts', warn: 20 },
   /** For how long nodes have put off what a later release has pushed. A rolling deploy takes some minutes. */
   inputNewer: { unit: 'ms', warn: 10 * minute },
+  /** For how long a task has been at work. A handler without a time-out may wait for ever, and nothing else would tell of it. */
+  activeLong: { unit: 'ms', warn: hour },
 }
 
 /** Attempts that failed or ended within this span are counted, in milliseconds. */

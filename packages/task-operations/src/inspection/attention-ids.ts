@@ -11,6 +11,7 @@ export const attentionIds = [
   'failing-new',
   'failing',
   'input-newer',
+  'active-long',
   'backlog-age',
   'release-skew',
 ] as const

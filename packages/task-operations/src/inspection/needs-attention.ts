@@ -1,5 +1,5 @@
 /** Says what of the topics, nodes, errors and findings needs attention. It decides without I/O. */
-import type { Activation, NodeInfo, TopicOverview } from '@taskstream/task-api'
+import type { Activation, HeldInfo, NodeInfo, TopicOverview } from '@taskstream/task-api'
 import { severityOf } from '../core/severity.ts'
 import { attentionThresholds, newErrorMs, thresholds } from '../core/thresholds.ts'
 import type { CheckName } from '../core/thresholds.ts'
@@ -14,6 +14,7 @@ export function* needsAttention(seen: Seen): Generator<Attention> {
   yield* ofNodes(seen)
   yield* ofErrors(seen)
   yield* ofNewer(seen)
+  yield* ofHeld(seen)
   yield* ofFindings(seen)
 }
 
@@ -119,6 +120,19 @@ function* ofNewer({ nodes, nowMs }: Seen): Generator<Attention> {
     const others = all.length > 1 ? ` and ${all.length - 1} more` : ''
     const text = `${topic}: ${who}${others} put off for ${duration(forMs)} what a later release has pushed, which runs once that release does: ${first.newer.message}`
     yield { id: 'input-newer', severity: 'warn', topic, text, command: 'taskstream nodes' }
+  }
+}
+
+/** What a handler does not let go of while its process lives: no lease runs out then. */
+function* ofHeld({ held, nodes, nowMs }: Seen): Generator<Attention> {
+  const living = new Set(nodes.filter(isLiving).map(({ owner }) => owner))
+  const heldMs = ({ started }: HeldInfo): number => (started ? nowMs - started.getTime() : 0)
+  const long = held.filter((task) => living.has(task.owner) && heldMs(task) > attentionThresholds.activeLong.warn)
+  for (const [topic, own] of Map.groupBy(long, (task) => task.topic)) {
+    const [first] = own.toSorted((left, right) => heldMs(right) - heldMs(left))
+    const others = own.length > 1 ? `, and ${count(own.length - 1)} more` : ''
+    const text = `${topic}: ${first!.identifier} @${first!.sequence} has been at work for ${duration(heldMs(first!))}, held by ${first!.owner}${others}`
+    yield { id: 'active-long', severity: 'warn', topic, text, command: `taskstream why ${quoted(topic)} @${first!.sequence}` }
   }
 }
 
