@@ -67,6 +67,7 @@ describe.skipIf(!canRun)('the command line', () => {
     expect((await taskstream('redrive', fixture.topic, '--dry-run', '--limit', '2')).out).toBe(
       `would be ready again: 2, sequences ${first} to ${second}\n`,
     )
+    expect(await listed('--state', 'failed, ready')).toEqual([first, second, third])
     const { out } = await taskstream('redrive', fixture.topic, '--from', `${third}`, '--yes', '-o', 'json')
     expect(JSON.parse(out)).toEqual({ count: 1, first: third, last: third, audit: anId, dryRun: false })
     expect((await taskstream('redrive', fixture.topic, '--identifier', 'nobody')).out).toBe('ready again: 0\n')

@@ -32,7 +32,7 @@ export function withDatabase(command: Command): Command {
 
 export function withFilter(command: Command): Command {
   return command
-    .option('--state <state>', `only tasks in this state: ${filterStates.join(', ')}; may be given several times`, collect)
+    .option('--state <state>', `only tasks in this state: ${filterStates.join(', ')}; several with commas, or by giving it several times`, collect)
     .option('--identifier <text>', 'only tasks of this identifier')
     .option('--reference <text>', 'only tasks with this reference')
     .option('--from <sequence>', 'only tasks from this sequence on', integer)
@@ -60,6 +60,7 @@ export function positive(text: string): number {
   return value
 }
 
+/** Several may be given at once, too: no state has a comma in its name. */
 function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value]
+  return [...before, ...value.split(',').map((state) => state.trim())]
 }
