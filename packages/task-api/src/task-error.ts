@@ -176,7 +176,12 @@ export class TaskError extends Error {
 
 /** Whether `error` is a `TaskError`, and has the given code if there is one. */
 export function isTaskError(error: unknown, code?: TaskErrorCode): error is TaskError {
-  return error instanceof TaskError && (code === undefined || error.code === code)
+  try {
+    return error instanceof TaskError && (code === undefined || error.code === code)
+  } catch {
+    // A handler may throw any value, and the code of some throws as soon as it is looked at: a revoked proxy, say.
+    return false
+  }
 }
 
 const passingCodes: ReadonlySet<TaskErrorCode> = new Set([
@@ -195,5 +200,5 @@ const passingCodes: ReadonlySet<TaskErrorCode> = new Set([
  * catch (error) { if (isPassing(error)) later(work); else throw error }
  */
 export function isPassing(error: unknown): error is TaskError {
-  return error instanceof TaskError && passingCodes.has(error.code)
+  return isTaskError(error) && passingCodes.has(error.code)
 }

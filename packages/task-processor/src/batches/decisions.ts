@@ -85,9 +85,13 @@ export function failed(task: HeldTask, error: unknown, retry: RetryPolicy | unde
 /** Looks for TASK_TIMEOUT in the chain of causes, as an aborted call may wrap the reason. */
 function isTimeout(error: unknown): boolean {
   const seen = new Set<unknown>()
-  for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {
-    if (isTaskError(one, 'TASK_TIMEOUT')) return true
-    seen.add(one)
+  try {
+    for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {
+      if (isTaskError(one, 'TASK_TIMEOUT')) return true
+      seen.add(one)
+    }
+  } catch {
+    // The code of a thrown value may throw. Such a value is no time-out.
   }
   return false
 }

@@ -24,6 +24,12 @@ export const spans: { readonly failuresWithinMs: number; readonly newErrorMs: nu
 }
 /** How long what was read is told again. Several scrapers, or an impatient one, cost the database no more than one. */
 const freshMs = 10_000
+/** How long what nobody was told of is told: what took longer than a scrape waits is for the next. */
+const untoldMs = minute
+/** How long a scrape waits for the database. Then it tells that the numbers could not be read, and what the process knows of itself. */
+const patienceMs = 3_000
+/** How long a statement may take, where the database can limit that: nobody waits for its answer any more. */
+const statementMs = 10_000
 
 export interface FleetOptions<Transaction> {
   readonly tasks: Pick<
@@ -32,6 +38,8 @@ export interface FleetOptions<Transaction> {
   > & {
     /** Reads the version of the tables. Default: it is not told. */
     schemaStatus?(transactions: TransactionSource<Transaction>): Promise<{ readonly found: number }>
+    /** Limits the statements of a transaction. Default: they are not limited. */
+    limitStatements?(transaction: Transaction, ms: number): unknown
   }
   /** Transactions that only read. */
   readonly transactions: TransactionSource<Transaction>
@@ -69,11 +77,13 @@ interface Totals {
   pausedMs: number
 }
 
-/** Reads the numbers at most once in ten seconds. */
+/** Reads the numbers at most once in ten seconds, and never twice at a time: a table that somebody has locked must not cost all connections of a pool. */
 export class Fleet<Transaction> {
   readonly #options: FleetOptions<Transaction>
   readonly #limits: Limits
   #read: Promise<readonly Observation[]> | undefined
+  #isReading = false
+  #isTold = true
   #readMs = -Infinity
 
   /** @throws TaskError ARGUMENT_INVALID */
@@ -89,14 +99,28 @@ export class Fleet<Transaction> {
     this.#limits = limits
   }
 
-  /** Never rejects: what cannot be read is told as such. */
-  observations(): Promise<readonly Observation[]> {
-    const nowMs = performance.now()
-    if (!this.#read || nowMs - this.#readMs > freshMs) {
-      this.#readMs = nowMs
-      this.#read = this.#all().catch(() => [up(0)])
-    }
-    return this.#read
+  /** Never rejects: what cannot be read, or not soon, is told as such. */
+  async observations(): Promise<readonly Observation[]> {
+    const ageMs = performance.now() - this.#readMs
+    if (!this.#isReading && ageMs > (this.#isTold ? freshMs : untoldMs)) this.#begin()
+    const { promise: late, resolve } = Promise.withResolvers<undefined>()
+    const timer = setTimeout(resolve, patienceMs, undefined)
+    const told = await Promise.race([this.#read, late])
+    clearTimeout(timer)
+    if (!told) return [up(0)]
+    this.#isTold = true
+    return told
+  }
+
+  #begin(): void {
+    this.#isReading = true
+    this.#isTold = false
+    this.#read = this.#all()
+      .catch(() => [up(0)])
+      .finally(() => {
+        this.#isReading = false
+        this.#readMs = performance.now()
+      })
   }
 
   async #all(): Promise<readonly Observation[]> {
@@ -119,6 +143,7 @@ export class Fleet<Transaction> {
   #snapshot(): Promise<Snapshot> {
     const { tasks, transactions, limit = 10_000 } = this.#options
     return transactions(async (transaction): Promise<Snapshot> => {
+      await tasks.limitStatements?.(transaction, statementMs)
       const topics: readonly TopicOverview[] = await tasks.overview(transaction, { limit })
       const [first] = topics
       return {

@@ -8,10 +8,14 @@ import { TaskError } from '@taskstream/task-api'
  */
 export function nameOf(error: unknown, classify: (error: Error) => TaskError | undefined): TaskError | undefined {
   const seen = new Set<Error>()
-  for (let one = error; one instanceof Error && !(one instanceof TaskError) && !seen.has(one); one = one.cause) {
-    const known = classify(one)
-    if (known) return known
-    seen.add(one)
+  try {
+    for (let one = error; one instanceof Error && !(one instanceof TaskError) && !seen.has(one); one = one.cause) {
+      const known = classify(one)
+      if (known) return known
+      seen.add(one)
+    }
+  } catch {
+    // The code of a thrown value may throw, as a revoked proxy does. No driver throws such a value.
   }
   return undefined
 }

@@ -5,7 +5,7 @@ import { classifyMysqlError } from '../../dialects/mysql/errors.ts'
 import { classifyPostgresError } from '../../dialects/postgres/errors.ts'
 import { connectionsOf } from '../shared/connections.ts'
 import type { ConnectionsOptions } from '../shared/connections.ts'
-import { hearPool } from '../shared/hear-pool.ts'
+import { hearPool, takeBackLost } from '../shared/hear-pool.ts'
 import { libraryTransactions } from '../shared/library-transactions.ts'
 import { inSavepoint, mysqlLibraryTransactions } from '../shared/mysql-library-transactions.ts'
 import { immediateTransactions } from '../shared/sqlite-transactions.ts'
@@ -33,6 +33,7 @@ export function drizzleTransactions<Transaction extends DrizzleTransaction<Query
 ): TransactionSource<Transaction> {
   // Drizzle does not listen for errors of its connections.
   hearPool(db.$client)
+  takeBackLost(db.$client)
   return libraryTransactions<Transaction>(
     (work) =>
       db.transaction(
