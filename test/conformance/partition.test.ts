@@ -119,7 +119,13 @@ describe.skipIf(!canRun)('partitions', () => {
       codeOf(() => fixture.commit((transaction) => fixture.tasks.initialize(transaction, fixture.topic)))
     expect(await initialize()).toBe('PARTITION_DETACHING')
     const again = await fixture.subject.session(fixture.subject.owner)
+    // PostgreSQL refuses a second detachment as long as one is pending, of whatever topic.
+    const third = 'another-destroyed'
+    await fixture.commit((transaction) => fixture.tasks.initialize(transaction, third))
+    await fixture.commit((transaction) => fixture.tasks.destroy(transaction, third))
+    expect(await detachPartition(client(again), third)).toBe(true)
     expect(await detachPartition(client(again), fixture.topic)).toBe(true)
+    expect(await detachPartition(client(again), fixture.topic)).toBe(false)
     expect(await initialize()).toBe(true)
     await works(fixture.topic)
   })
