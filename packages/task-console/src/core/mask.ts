@@ -5,14 +5,19 @@ const masked = '•••'
 
 /** Names of fields whose values are not shown, at any depth. */
 const secretName =
-  /secret|token|passw|pwd|passphrase|credential|authori[sz]ation|cookie|session|api[-_ ]?key|private[-_ ]?key|card|cvv|cvc|iban|pin$|ssn/i
+  /secret|token|passw|pwd|passphrase|credential|authori[sz]ation|cookie|session|api[-_ ]?key|private[-_ ]?key|access[-_ ]?key|signing[-_ ]?key|jwt|cvv|cvc|iban|ssn/i
+/** Names that mean a secret only as words of their own: `cardNumber`, and not `cardinality`. */
+const secretWord = /(?:^|[-_ ])(?:card|pass|pin|otp)(?:$|[-_ ])/
 
-/** How a text says that something has a value. */
-const sign = String.raw`["']?\s{0,3}(?:=>|[=:])\s{0,3}`
+/** How a text says that something has a value. Values may stand below each other in a column. */
+const sign = String.raw`["']?[ \t]{0,40}(?:=>|[=:])\s{0,40}`
 /** A value in quotes may have escaped ones in it, and may have lost its end. */
-const value = String.raw`"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?|\[[^\]\r\n]*\]?|[^\s&,;"']+`
-/** The name of a secret. It is looked for from the beginning of each word only, as names may be long. With it goes what stands before it and behind it, as in `client_secret_value`. */
-const name = String.raw`(?<![\w-])(?:[\w-]*?(?:secret|token|passw(?:or)?d|pwd|passphrase|credentials?|api[-_]?key|private[-_]?key|cvv|cvc|iban|ssn)(?:[-_][\w-]{0,20})?|(?:[\w-]*?[-_])?(?:card|session|sid|pin)(?:[-_]?(?:number|no|id))?)`
+const value = String.raw`"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?|\[[^\]\r\n]*\]?|\{[^}\r\n]*\}?|[^\s&,;"']+`
+/**
+ * The name of a secret. It is looked for from the beginning of each word only, as names may be long. With it goes what stands before it and behind it, as in
+ * `client_secret_value` and `secretAccessKey`.
+ */
+const name = String.raw`(?<![\w-])(?:[\w-]*?(?:secret|token|passw(?:or)?d|pwd|passphrase|credentials?|api[-_]?key|private[-_]?key|access[-_]?key|signing[-_]?key|jwt|cvv|cvc|iban|ssn)[\w-]{0,20}|(?:[\w-]*?[-_])?(?:card|session|sid|pin|otp|pass)(?:[-_]?(?:number|no|id))?)`
 /** A name and its value in a text that is not JSON: a message, a header or a query. */
 const secretInText = new RegExp(`(${name})(${sign})(?:${value})`, 'gi')
 
@@ -22,7 +27,7 @@ const secretHeader = new RegExp(String.raw`((?:proxy-)?authori[sz]ation|(?:set-)
 /** A token without a name. */
 const bearer = /\b(Bearer )[\w.~+/=-]+/g
 
-/** The number of a card. */
+/** What may be the number of a card. */
 const cardNumber = /\b\d(?:[ -]?\d){12,18}\b/g
 
 /** The password of an address. */
@@ -58,12 +63,31 @@ export function maskMessage(text: string): string {
     .replace(bearer, `$1${masked}`)
     .replace(secretInText, (whole, name: string, sign: string) => (isErrorName(name, sign) ? whole : `${name}${sign}${masked}`))
     .replace(secretInAddress, `$1${masked}`)
-    .replace(cardNumber, masked)
+    .replace(cardNumber, (digits) => (isCard(digits) ? masked : digits))
 }
 
-/** `InvalidToken: unexpected end` has the name of an error, and no token. */
+/** `InvalidToken: unexpected end` and `TokenExpired: an hour ago` have names of errors, and no token. */
 function isErrorName(name: string, sign: string): boolean {
-  return sign.startsWith(':') && /^[A-Z][a-z]+[A-Z]/.test(name)
+  return sign.startsWith(':') && (errorPrefix.test(name) || errorEnd.test(name))
+}
+
+const errorPrefix = /^(?:Invalid|Missing|Expired|Unknown|Bad|Unexpected|Wrong|Malformed|Revoked)[A-Z]/
+const errorEnd = /^[A-Z].*(?:Error|Exception|Expired|Invalid|Missing|Mismatch|Rejected|Required|Denied|Declined|NotFound|Failed|Revoked)$/
+
+/** Whether digits may be those of a card: the last one checks the others (Luhn, ISO/IEC 7812-1). */
+function isCard(text: string): boolean {
+  let sum = 0
+  const digits = text.replaceAll(/\D/g, '')
+  for (let index = 0; index < digits.length; index++) {
+    const digit = Number(digits.at(-1 - index))
+    const doubled = index % 2 === 0 ? digit : digit * 2
+    sum += doubled > 9 ? doubled - 9 : doubled
+  }
+  return sum % 10 === 0
+}
+
+function isSecret(name: string): boolean {
+  return secretName.test(name) || secretWord.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toLowerCase())
 }
 
 function maskAny(text: string, depth: number): string {
@@ -86,7 +110,7 @@ function maskValue(value: unknown, depth: number): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [
       name,
-      secretName.test(name) && each !== null ? masked : maskValue(each, depth + 1),
+      isSecret(name) && each !== null ? masked : maskValue(each, depth + 1),
     ]),
   )
 }
