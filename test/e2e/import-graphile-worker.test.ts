@@ -98,6 +98,21 @@ describe.skipIf(!canRun)('from graphile-worker', () => {
     expect((await shared.tasks('held')).map(({ identifier }) => identifier)).toEqual(['held queue'])
   })
 
+  test('a job that is due when no date is stays and is named, and others of its task move', async () => {
+    await fill('endless', 3)
+    const set = (what: string, n: number): Promise<unknown> =>
+      query(
+        shared.url,
+        `update ${jobs} set ${what} where (payload->>'n')::int = $1 and task_id = (select id from graphile_worker._private_tasks where identifier = 'endless')`,
+        [n],
+      )
+    await set(`run_at = 'infinity'`, 1)
+    await set(`created_at = 'infinity'`, 2)
+    const { moved, left } = await shared.import('graphile-worker', 'endless', '--initialize')
+    expect([moved, countsOf(left)]).toEqual([2, { 'too large, or due too late': 1 }])
+    expect((await shared.tasks('endless')).map(({ input }) => (JSON.parse(input!) as { n: number }).n).toSorted()).toEqual([0, 2])
+  })
+
   test('killed at any moment and given again, each job is a task once, also in a file of SQLite', async () => {
     const url = `sqlite:${join(folder, 'target.db')}`
     await run(['migrate', 'up', '--url', url])

@@ -143,6 +143,18 @@ describe.skipIf(!canRun)('from pg-boss', () => {
     expect(await other.import('pg-boss', 'far', '--from', shared.url)).toMatchObject({ moved: 0, after: { there: 0, here: 60 } })
   })
 
+  test('a job that is due when no date is stays and is named, and others of its queue move', async () => {
+    const [, never, kept, odd] = await fill('endless', 4)
+    const set = (what: string, id: string): Promise<unknown> =>
+      query(shared.url, `update pgboss.job set ${what} where id = $1`, [id])
+    await set(`start_after = 'infinity'`, never!)
+    await set(`keep_until = 'infinity'`, kept!)
+    await set(`created_on = '-infinity'`, odd!)
+    const { moved, left } = await shared.import('pg-boss', 'endless', '--initialize')
+    expect([moved, countsOf(left)]).toEqual([3, { 'too large, or due too late': 1 }])
+    expect(await numbers(shared, 'endless')).toEqual([0, 2, 3])
+  })
+
   test('a job whose id was free again is another job', async () => {
     const id = '6f7c1d5e-0a2b-4c3d-8e4f-5a6b7c8d9e0f'
     await boss.createQueue('again')

@@ -33,8 +33,8 @@ describe.skipIf(!canRun).each(Object.entries(strange))('a value that cannot be l
 
   test('is an error of its try, wherever a job throws it', async () => {
     const retry = exponential({ tries: 2, firstMs: 1 })
-    const [thrown, rejected, late, committed, good] = (['thrown', 'rejected', 'late', 'committed', 'good'] as const).map((which) =>
-      defineJob(`strange-${name}-${which}`, { retry }),
+    const [thrown, rejected, late, committed, good] = (['thrown', 'rejected', 'late', 'committed', 'good'] as const).map(
+      (which) => defineJob(`strange-${name}-${which}`, { retry }),
     )
     const stream = fixture.streamOf()
     const hurl = (): never => {

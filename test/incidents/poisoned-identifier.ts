@@ -55,7 +55,11 @@ export const poisonedIdentifier: Incident = {
       remedy: /try: (taskstream redrive .*)$/gm,
       carryOut: async ([command = '']) => [await typed(site, command)],
       also: [
-        { command: ['why', topic, '@2', '--expect', 'next'], shows: /try: taskstream reassign invoices --state failed --from 1 --to 1 --result filter/, code: 4 },
+        {
+          command: ['why', topic, '@2', '--expect', 'next'],
+          shows: /try: taskstream reassign invoices --state failed --from 1 --to 1 --result filter/,
+          code: 4,
+        },
         { command: ['errors', topic], shows: /invoices +1 +1 +0 +Error: CardDeclined: insufficient funds/ },
       ],
       after: { command: ['why', topic, '@3'], shows: /^succeeded: customer-7 @3/ },

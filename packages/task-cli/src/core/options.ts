@@ -32,7 +32,11 @@ export function withDatabase(command: Command): Command {
 
 export function withFilter(command: Command): Command {
   return command
-    .option('--state <state>', `only tasks in this state: ${filterStates.join(', ')}; several with commas, or by giving it several times`, collect)
+    .option(
+      '--state <state>',
+      `only tasks in this state: ${filterStates.join(', ')}; several with commas, or by giving it several times`,
+      collect,
+    )
     .option('--identifier <text>', 'only tasks of this identifier')
     .option('--reference <text>', 'only tasks with this reference')
     .option('--from <sequence>', 'only tasks from this sequence on', integer)

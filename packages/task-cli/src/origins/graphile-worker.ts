@@ -8,8 +8,10 @@ import { mostPriority } from './waiting-job.ts'
 
 /** Jobs that no worker has, of queues that no worker has. In these words the index of graphile-worker's own fetch is found. */
 const isWaiting = raw('jobs.is_available = true and queues.locked_at is null')
+/** Later instants have no date here, as `infinity` has none. */
+const endOfDates = `'9999-12-31'`
 const fits = raw(
-  `length(coalesce(jobs.key, '')) <= ${taskLimits.identifierLength} and length(jobs.payload::text) <= ${taskLimits.inputLength}`,
+  `length(coalesce(jobs.key, '')) <= ${taskLimits.identifierLength} and length(jobs.payload::text) <= ${taskLimits.inputLength} and jobs.run_at < ${endOfDates}`,
 )
 
 function jobsOf(at: (table: string) => Statement, task: string): Statement {
@@ -54,7 +56,11 @@ export const graphileWorker: SqlOrigin = {
         count: counts['held']!,
         hint: 'let the worker finish, or call force_unlock_workers if it died',
       },
-      { what: 'too large', count: counts['large']!, hint: 'a key of 500 characters and a payload of 16,777,216 are the most' },
+      {
+        what: 'too large, or due too late',
+        count: counts['large']!,
+        hint: 'a key of 500 characters, a payload of 16,777,216 and the year 9999 are the most',
+      },
       {
         what: 'failed for good',
         count: counts['failed']!,
@@ -80,7 +86,7 @@ export const graphileWorker: SqlOrigin = {
         order by jobs.priority, jobs.run_at, jobs.id limit ${size} for update of jobs skip locked
       ) as chosen
     ), gone as (delete from ${at('_private_jobs')} as jobs using next where jobs.id = next.id returning jobs.*, next.queue_name, next.place)
-    select id::text as id, revision, (extract(epoch from created_at) * 1000000)::bigint::text as created, payload::text as payload, key, queue_name, priority, attempts, max_attempts,
+    select id::text as id, revision, case when isfinite(created_at) then (extract(epoch from created_at) * 1000000)::bigint end::text as created, payload::text as payload, key, queue_name, priority, attempts, max_attempts,
       case when run_at > clock_timestamp() then (extract(epoch from run_at) * 1000)::bigint::text end as due
     from gone order by place`,
   toJob: (row, task) => ({

@@ -7,8 +7,10 @@ import { leastPriority, longestTimeoutMs, mostPriority } from './waiting-job.ts'
 
 /** Jobs that no worker has, and that no other job waits for or is waited for by. In these words the index of pg-boss's own fetch is found. */
 const isWaiting = raw(`state < 'active' and not blocked and not blocking`)
+/** Later instants have no date here, as `infinity` has none. */
+const endOfDates = `'9999-12-31'`
 const fits = raw(
-  `length(coalesce(singleton_key, '')) <= ${taskLimits.identifierLength} and length(coalesce(group_id, '')) <= ${taskLimits.identifierLength} and length(coalesce(data::text, '')) <= ${taskLimits.inputLength}`,
+  `length(coalesce(singleton_key, '')) <= ${taskLimits.identifierLength} and length(coalesce(group_id, '')) <= ${taskLimits.identifierLength} and length(coalesce(data::text, '')) <= ${taskLimits.inputLength} and start_after < ${endOfDates}`,
 )
 
 export const pgBoss: SqlOrigin = {
@@ -44,7 +46,11 @@ export const pgBoss: SqlOrigin = {
     left: remarks(
       { what: 'active', count: counts['active']!, hint: 'let their workers finish them, then import again' },
       { what: 'in a flow', count: counts['flow']!, hint: 'let the flow end, or push it anew with needs' },
-      { what: 'too large', count: counts['large']!, hint: 'a key of 500 characters and a payload of 16,777,216 are the most' },
+      {
+        what: 'too large, or due too late',
+        count: counts['large']!,
+        hint: 'a key of 500 characters, a payload of 16,777,216 and the year 9999 are the most',
+      },
       { what: 'failed', count: counts['failed']!, hint: 'retry them in pg-boss first, if they are still wanted' },
       { what: 'schedules', count: counts['schedules']!, hint: 'define a timer for each, and unschedule it' },
     ),
@@ -76,8 +82,8 @@ export const pgBoss: SqlOrigin = {
     ), gone as (delete from ${at('job')} as job using next where job.name = ${queue} and job.id = next.id returning job.*, next.place)
     select id::text as id, data::text as data, singleton_key, group_id, priority, retry_limit, retry_count,
       started_on is not null as was_tried, expire_seconds,
-      (extract(epoch from created_on) * 1000000)::bigint::text as created,
-      (extract(epoch from keep_until) * 1000)::bigint::text as keep_until,
+      case when isfinite(created_on) then (extract(epoch from created_on) * 1000000)::bigint end::text as created,
+      case when isfinite(keep_until) and keep_until < ${raw(endOfDates)} then (extract(epoch from keep_until) * 1000)::bigint::text end as keep_until,
       case when start_after > clock_timestamp() then (extract(epoch from start_after) * 1000)::bigint::text end as due
     from gone order by place`,
   toJob: (row, queue) => ({
@@ -86,7 +92,7 @@ export const pgBoss: SqlOrigin = {
     input: row['data'] === null || row['data'] === 'null' ? undefined : String(row['data']),
     fields: { 'singleton-key': row['singleton_key'] as string | null, group: row['group_id'] as string | null },
     dueMs: row['due'] === null ? undefined : Number(row['due']),
-    deadlineMs: Number(row['keep_until']),
+    deadlineMs: row['keep_until'] === null ? undefined : Number(row['keep_until']),
     priority: Number(row['priority']),
     // pg-boss counts a retry when the job is taken again. So a job that has failed once still has the count 0.
     triesLeft: Number(row['retry_limit']) - Number(row['retry_count']) + (row['was_tried'] ? 0 : 1),

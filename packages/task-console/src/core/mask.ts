@@ -72,7 +72,8 @@ function isErrorName(name: string, sign: string): boolean {
 }
 
 const errorPrefix = /^(?:Invalid|Missing|Expired|Unknown|Bad|Unexpected|Wrong|Malformed|Revoked)[A-Z]/
-const errorEnd = /^[A-Z].*(?:Error|Exception|Expired|Invalid|Missing|Mismatch|Rejected|Required|Denied|Declined|NotFound|Failed|Revoked)$/
+const errorEnd =
+  /^[A-Z].*(?:Error|Exception|Expired|Invalid|Missing|Mismatch|Rejected|Required|Denied|Declined|NotFound|Failed|Revoked)$/
 
 /** Whether digits may be those of a card: the last one checks the others (Luhn, ISO/IEC 7812-1). */
 function isCard(text: string): boolean {
@@ -108,9 +109,6 @@ function maskValue(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return value.map((each) => maskValue(each, depth + 1))
   // Entries, so that a field of the name __proto__ is one like any other.
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [
-      name,
-      isSecret(name) && each !== null ? masked : maskValue(each, depth + 1),
-    ]),
+    Object.entries(value).map(([name, each]) => [name, isSecret(name) && each !== null ? masked : maskValue(each, depth + 1)]),
   )
 }

@@ -70,5 +70,6 @@ async function finishOthers(client: Client, schema: string): Promise<void> {
        join pg_catalog.pg_class c on c.oid = i.inhrelid
       where i.inhparent = '${schema}.task'::regclass and i.inhdetachpending`,
   )
-  for (const { leaf } of rows) await client.query(`alter table ${schema}.task detach partition ${schema}."${String(leaf)}" finalize`)
+  for (const { leaf } of rows)
+    await client.query(`alter table ${schema}.task detach partition ${schema}."${String(leaf)}" finalize`)
 }
