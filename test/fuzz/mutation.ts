@@ -62,9 +62,10 @@ function changed(value: unknown, [key, ...rest]: Path, change: Mutation): unknow
   const copy = copyOf(value)
   if (rest.length > 0 || change.kind === 'add') put(copy, key, changed(valueAt(value, key), rest, change))
   else if (change.kind === 'replace') put(copy, key, wild(change.value))
-  else if (change.kind === 'remove') delete (copy as Record<string | number, unknown>)[key]
+  // Another change may have put a list here, whose length stays.
+  else if (change.kind === 'remove') Reflect.deleteProperty(copy, key)
   else
-    Object.defineProperty(copy, key, {
+    Reflect.defineProperty(copy, key, {
       enumerable: true,
       configurable: true,
       get: () => {

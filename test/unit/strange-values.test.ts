@@ -1,5 +1,14 @@
 /** A value that no program should pass is refused by name, in a short message, and whatever a handler throws becomes a decision. */
-import { checkInstant, checkTopic, duplicates, partialBatch, TaskDecision, toDecision } from '@taskstream/task-api'
+import {
+  checkInstant,
+  checkNames,
+  checkTopic,
+  duplicates,
+  optionNames,
+  partialBatch,
+  TaskDecision,
+  toDecision,
+} from '@taskstream/task-api'
 import type { TaskKey } from '@taskstream/task-api'
 import { buffering, byError, composite, eachTask, never, TaskNode } from '@taskstream/task-processor'
 import { cron, preview } from '@taskstream/task-timers'
@@ -51,6 +60,15 @@ test.for([
     expect.objectContaining({ code: 'ARGUMENT_INVALID', message: expect.stringMatching(/^.{1,200}$/s) }),
   )
 })
+
+test.for([new Map([['delayMs', 5]]), new Set(['a']), new Date(0), [], Promise.resolve({})] as const)(
+  'a collection in place of options is refused, as what it has in it would be ignored: %o',
+  (options) => {
+    expect(() => checkNames(optionNames<{ delayMs: number }>('push', { delayMs: true }), options)).toThrow(
+      expect.objectContaining({ code: 'ARGUMENT_INVALID', message: expect.stringContaining('such as { delayMs: … }') }),
+    )
+  },
+)
 
 test('what only inherits from Date is no instant', () => {
   expect(() => checkInstant('due', Object.create(Date.prototype))).toThrow(expect.objectContaining({ code: 'ARGUMENT_INVALID' }))

@@ -37,9 +37,20 @@ export function optionNames<Options extends object>(
 export function checkNames(names: OptionNames, given: object | undefined, at = ''): void {
   if (given === undefined) return
   if (typeof given !== 'object' || given === null) throw invalid(`${at}options`, given, `of ${names.of} must be an object`)
+  let isEmpty = true
   // No hasOwn: inherited options are read as well.
   // oxlint-disable-next-line guard-for-in
-  for (const name in given) if (!names.known.has(name)) throw unknownName(names, given, name, at)
+  for (const name in given) {
+    isEmpty = false
+    if (!names.known.has(name)) throw unknownName(names, given, name, at)
+  }
+  // What a map has in it would be ignored, as it is no property.
+  if (isEmpty && isCollection(given))
+    throw invalid(`${at}options`, given, `of ${names.of} must be an object, such as { ${[...names.known][0]}: … }`)
+}
+
+function isCollection(given: object): boolean {
+  return Array.isArray(given) || given instanceof Map || given instanceof Set || given instanceof Date || given instanceof Promise
 }
 
 /**

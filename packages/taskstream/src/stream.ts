@@ -122,6 +122,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
    * @throws the error of `work`
    */
   async transaction<Result>(work: (transaction: Transaction) => Result | Promise<Result>): Promise<Result> {
+    if (typeof work !== 'function') throw invalid('work', work, 'must be a function, such as async (tx) => { … }')
     let done: Done | undefined
     const result = await this.#driver.transactions<Result>((transaction) => {
       done = this.process.begin(transaction)
