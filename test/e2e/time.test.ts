@@ -46,7 +46,8 @@ describe.skipIf(!canRun)('a node in time', () => {
         ...clock,
         after: (ms, callback) => {
           if (ms > hour / 2 && ms <= hour) wakesAt = clock.monotonicMs() + ms
-          if (ms <= 1_000) dueAt = clock.monotonicMs() + ms
+          // A report that follows another one at once waits for nothing.
+          if (ms > 0 && ms <= 1_000) dueAt = clock.monotonicMs() + ms
           return clock.after(ms, callback)
         },
       },
