@@ -135,10 +135,9 @@ export class Reporting {
       const { quiet, refusal } = await send!(report, atMostMs)
       if (refusal) condition.failed(refusal)
       else condition.worked()
-      if ((refusal !== undefined) !== this.isRefused) {
-        this.#refusal = refusal && toTrouble('report', refusal)
-        this.#isNews = true
-      }
+      // Tables that are being restored are soon right again, so a process that is refused asks again soon.
+      if (refusal || this.isRefused) this.#isNews = true
+      if ((refusal !== undefined) !== this.isRefused) this.#refusal = refusal && toTrouble('report', refusal)
       // Whoever has stopped takes no tasks in any case.
       if (quiet === this.#isQuiet || !this.#end) return
       this.#isQuiet = quiet
