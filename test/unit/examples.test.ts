@@ -38,6 +38,14 @@ test('the code of the guide to testing is examples/testing.ts, in pieces, and on
   expect(stdout).toContain(`# pass ${pieces.length - 1}\n# fail 0\n`)
 })
 
+test('the files of the guide to deploying are those of the shop', () => {
+  const guide = readFileSync(join(root, 'docs', 'guides', 'deploy.md'), 'utf8')
+  const files = ['Dockerfile', 'kubernetes.yaml'].map((name) => readFileSync(join(root, 'examples', 'shop', name), 'utf8'))
+  const blocks = [...guide.matchAll(/^```(?:dockerfile|yaml)\n(.*?)^```$/gms)].map(([, code = '']) => code)
+  expect(blocks).toHaveLength(3)
+  expect(blocks.filter((code) => !files.some((file) => file.includes(code)))).toEqual([])
+})
+
 test('the code of the guide to pipelines is examples/pipeline.ts, which draws its picture, and examples/pipeline-rules.ts, whose tests pass', async () => {
   const guide = readFileSync(join(root, 'docs', 'guides', 'pipelines.md'), 'utf8')
   const example = readFileSync(join(root, 'examples', 'pipeline.ts'), 'utf8')
