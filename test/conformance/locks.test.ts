@@ -127,6 +127,22 @@ describe.skipIf(!canRun)('what is locked', () => {
     })
   })
 
+  test('by a push with external ids that exist are their tasks alone', async () => {
+    await fixture.nextTopic()
+    await fixture.commit((transaction) => fixture.subject.execute(transaction, raw('delete from task')))
+    const named = Array.from({ length: 5 }, (_, index) => ({ identifier: `t${index}`, externalId: `x${index}` }))
+    await fixture.push(...named)
+    // The statement of one external id may have a plan of its own.
+    for (const again of [named.slice(2, 3), named.slice(1, 3)]) {
+      const identifiers = again.map(({ identifier }) => identifier)
+      const held = await during(async (transaction) => {
+        const pushed = await fixture.tasks.push(transaction, fixture.topic, again)
+        expect(pushed).toMatchObject(identifiers.map((identifier) => ({ identifier, outcome: 'duplicate' })))
+      })
+      expect(held).toEqual(identifiers)
+    }
+  })
+
   test('by superseding is what is superseded', async () => {
     await fixture.nextTopic({ keyed: true })
     await fixture.commit((transaction) => fixture.subject.execute(transaction, raw('delete from task')))

@@ -146,7 +146,8 @@ update task_limit set used = :1 where topic = :2 and kind in ('entries', 'entrie
 -- admit
 --   JSON, text
 select t.sequence
-from json_table(:1, '$[*]' error on error columns (nth for ordinality, external_id varchar2(4000 byte) path '$[0]' error on error)) r
+from
+json_table(:1, '$[*]' error on error columns (nth for ordinality, external_id varchar2(4000 byte) path '$[0]' error on error)) r
 join task t on t.external_id = r.external_id
 where t.topic = :2 and t.external_id is not null
 
@@ -4081,7 +4082,8 @@ where 1 = 1
 -- push
 --   JSON, text
 select t.sequence, t.identifier, t.external_id
-from json_table(:1, '$[*]' error on error columns (nth for ordinality, external_id varchar2(4000 byte) path '$[0]' error on error)) r
+from
+json_table(:1, '$[*]' error on error columns (nth for ordinality, external_id varchar2(4000 byte) path '$[0]' error on error)) r
 join task t on t.external_id = r.external_id
 where t.topic = :2 and t.external_id is not null
 

@@ -197,7 +197,8 @@ export class World {
     const end = Promise.resolve(verb()).finally(() => (state.isDone = true))
     end.catch(() => {})
     this.#waiting = { session, end }
-    for (let draw = pick; ; draw++) {
+    // Drawn for each session that ends, and not for each look: the same history ends the same way again.
+    for (let draw = pick; ;) {
       const waits = await isWaiting()
       if (!waits && !state.isDone) continue
       const expected = must?.() ?? []
@@ -211,7 +212,7 @@ export class World {
       expect(blockers, 'whom it waits for').not.toEqual([])
       const blocker = blockers[draw % blockers.length]!
       for (const sequence of model.lockedBy(blocker)) this.letGo.add(sequence)
-      await this.#end(blocker, draw % 3 === 0 ? 'rollback' : 'commit')
+      await this.#end(blocker, draw++ % 3 === 0 ? 'rollback' : 'commit')
     }
   }
 

@@ -47,7 +47,17 @@ type CommonExpressions = Pick<
 >
 type CommonPaths = Pick<
   AccessPaths,
-  'byKey' | 'inTopic' | 'ready' | 'inOrder' | 'inReadyList' | 'identified' | 'attempts' | 'attemptsOf' | 'orderByEnd' | 'byDue'
+  | 'byKey'
+  | 'byExternalIds'
+  | 'inTopic'
+  | 'ready'
+  | 'inOrder'
+  | 'inReadyList'
+  | 'identified'
+  | 'attempts'
+  | 'attemptsOf'
+  | 'orderByEnd'
+  | 'byDue'
 >
 
 type Optional<Type, Names extends keyof Type> = Omit<Type, Names> & Partial<Pick<Type, Names>>
@@ -74,7 +84,7 @@ export function defineDialect({
   return {
     ...parts,
     expr: { ...commonExpressions, limitInOrder: expr.limit, ...expr },
-    paths: { ...commonPaths(parts), ...paths },
+    paths: { ...commonPaths(parts, expr), ...paths },
     writes: { insertAndWake: plainInsertion(parts), ...writes },
     claims: { alsoSet: nothing, record: none, tidy: none, glimpses: oneByOne(parts, claims), ...claims },
     repair: { renewTopic: zero, passed: () => raw('1 = 0'), advanceSequence: ahead, ...repair },
@@ -110,8 +120,12 @@ function oneByOne(
     topics.map((topic) => ({ from: sql`${tables.topic} p where p.topic = ${topic}`, topic: sql`${topic}`, ready }))
 }
 
-function commonPaths({ tables }: Pick<Dialect, 'tables'>): CommonPaths {
+function commonPaths({ tables }: Pick<Dialect, 'tables'>, { rows }: Pick<Expressions, 'rows'>): CommonPaths {
   return {
+    byExternalIds: (topic, values) => sql`
+      ${rows([{ name: 'external_id', type: 'text', values }])}
+      join ${tables.task} t on t.external_id = r.external_id
+     where t.topic = ${topic} and t.external_id is not null`,
     byKey: (topic, sequence) => sql`t.topic = ${topic} and t.sequence = ${sequence}`,
     inTopic: (topic, after = 0, before = Number.MAX_SAFE_INTEGER) =>
       sql`t.topic = ${topic} and t.sequence > ${after} and t.sequence < ${before}`,

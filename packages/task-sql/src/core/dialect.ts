@@ -141,6 +141,8 @@ export interface AccessPaths {
   byKeys(topic: string, sequences: readonly number[]): Statement
   /** The task table and a condition on it, to follow `from`: the rows of these identifiers of a keyed topic, each looked up in an index. */
   byIdentifiers(topic: string, identifiers: readonly string[]): Statement
+  /** The task table and a condition on it, to follow `from`: the rows with these external ids, each looked up in an index. */
+  byExternalIds(topic: string, externalIds: readonly string[]): Statement
   /** A condition for the rows of a topic between two sequences (exclusive). With `orderBy` an index is read in its order. */
   inTopic(topic: string, after?: number, before?: number): Statement
   /** The columns by which rows of one topic are ordered as polls take them. An index is read in that order. */

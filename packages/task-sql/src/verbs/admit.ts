@@ -55,9 +55,7 @@ function* countKnown({ dialect }: Context, topic: string, externalIds: readonly 
   const values = [...new Set(externalIds)]
   const known = yield sql`
     select t.sequence
-      from ${dialect.expr.rows([{ name: 'external_id', type: 'text', values }])}
-      join ${dialect.tables.task} t on t.external_id = r.external_id
-     where t.topic = ${topic} and t.external_id is not null
+      from ${dialect.paths.byExternalIds(topic, values)}
      ${dialect.expr.latest}`
   return known.length + externalIds.length - values.length
 }

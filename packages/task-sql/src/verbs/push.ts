@@ -272,9 +272,7 @@ function* findDuplicates(
   // A separate statement sees tasks that another push has committed since the insert began.
   const rows = yield sql`
     select t.sequence, t.identifier, t.external_id
-      from ${dialect.expr.rows([{ name: 'external_id', type: 'text', values: externalIds }])}
-      join ${dialect.tables.task} t on t.external_id = r.external_id
-     where t.topic = ${topic} and t.external_id is not null
+      from ${dialect.paths.byExternalIds(topic, externalIds)}
      ${dialect.expr.latest}`
   // mutants: equivalent condition:true logic, a topic that is known is no error
   if (inserted.length === 0 && rows.length === 0) yield* checkKnown(context, topic)

@@ -18,7 +18,7 @@ import { valuesOf } from '../shared/writes-returning.ts'
 interface MysqlStatements {
   readonly writes: Omit<Writes, 'insertAndWake'>
   readonly locks: Omit<Locks, 'stripes' | 'junction'>
-  readonly paths: Pick<AccessPaths, 'byIdentifiers' | 'byKeys'>
+  readonly paths: Pick<AccessPaths, 'byExternalIds' | 'byIdentifiers' | 'byKeys'>
   update(topic: string, keys: readonly number[], set: Statement): Statement
 }
 
@@ -137,7 +137,13 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
   return {
     writes: ownWrites,
     update,
-    paths: { byKeys, byIdentifiers: identified },
+    paths: {
+      byKeys,
+      byIdentifiers: identified,
+      // The index is named, because the server may else read and lock every task of the topic that has an external id: others would pass over them all.
+      byExternalIds: (topic, externalIds) => sql`${textsOf(externalIds)} straight_join ${task} t force index (task_external_id)
+          on t.topic = ${topic} and t.external_id = w.wanted where t.external_id is not null`,
+    },
     locks: {
       ...rowLocks({ tables, byKeys, lock }),
       identified: function* (topic, identifiers, which, locked) {
