@@ -104,7 +104,8 @@ async function ask(subject: Site['subject'], statement: Statement): Promise<read
 
 /**
  * Notes of chunks that polls have passed, or that are further behind a living process's claim than its next poll lets them be. Who is killed
- * after the last claim in a topic takes along what it has learned: its notes then stay until somebody claims there again.
+ * after the last claim in a topic takes along what it has learned: its notes then stay until somebody claims there again. So it is after the
+ * server's end: what a process has learned of it counts no more, and two seconds of claims teach it anew.
  */
 async function holdingsOf({ subject }: Site, living: readonly string[]): Promise<readonly Row[]> {
   if (subject.engine !== 'postgres') return []
@@ -113,8 +114,10 @@ async function holdingsOf({ subject }: Site, living: readonly string[]): Promise
     sql`select h.*, p.floor, p.listing from taskstream.task_holding h join taskstream.task_topic p on p.topic = h.topic
          where p.listing
             or (h.chunk + 1) << 13 <= p.floor
-            or exists (select from taskstream.task_holding n
-                        where n.topic = h.topic and n.chunk >= h.chunk + 4 and n.owner = any (${`{${living.join(',')}}`}::text[]))`,
+            or exists (select from taskstream.task t
+                        where t.topic = h.topic and t.sequence >> 13 >= h.chunk + 4 and t.owner = any (${`{${living.join(',')}}`}::text[])
+                          and t.started > interval '2 seconds'
+                              + greatest(pg_postmaster_start_time(), (select checkpoint_time from pg_control_checkpoint())))`,
   )
 }
 
