@@ -115,6 +115,35 @@ describe.skipIf(!canRun || withoutRedis)('from BullMQ', () => {
     expect(await target.import(...args)).toMatchObject({ moved: 0, after: { there: 0, here: 400 } })
   })
 
+  test('a job whose payload is no JSON stays and is named, and others of its queue move', async () => {
+    const queue = await fill('broken', 3)
+    const [, broken] = await queue.getWaiting()
+    await redis.client.hset(`bull:broken:${broken!.id}`, 'data', '{"n":')
+    const { moved, left } = await target.import('bullmq', 'broken', ...from(), '--initialize')
+    expect([moved, left]).toMatchObject([
+      2,
+      [{ what: 'without readable JSON', count: 1, hint: expect.stringContaining(broken!.id!) }],
+    ])
+    expect((await numbers('broken')).toSorted()).toEqual([0, 2])
+  })
+
+  test('a Redis that falls silent ends the command, which can be given again', async () => {
+    await using silent = await startRedis()
+    const queue = new Queue('silent', { connection: { url: silent.url, maxRetriesPerRequest: null } })
+    await queue.addBulk(Array.from({ length: 200 }, (_, n) => ({ name: 'job', data: { n } })))
+    const args = ['bullmq', 'silent', '--from', silent.url, '--initialize', '--portion', '5']
+    const command = follow(['import', ...args, '--yes', '--url', target.url])
+    await expect.poll(() => queue.count(), { interval: 1, timeout: 30_000 }).toBeLessThan(200)
+    process.kill(silent.pid, 'SIGSTOP')
+    const { code, err } = await command.ended
+    process.kill(silent.pid, 'SIGCONT')
+    expect(code).not.toBe(0)
+    expect(err).toMatch(/has not answered in 10 seconds|could not be removed/)
+    expect((await target.import(...args)).after).toEqual({ there: 0, here: 200 })
+    await queue.close()
+    expect((await numbers('silent')).toSorted((left, right) => left - right)).toEqual(counting(200))
+  })
+
   test('nothing is moved while a worker may take jobs, unless the queue is paused', async () => {
     const queue = await fill('busy', 3)
     await queue.pause()

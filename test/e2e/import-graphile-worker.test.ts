@@ -113,6 +113,19 @@ describe.skipIf(!canRun)('from graphile-worker', () => {
     expect((await shared.tasks('endless')).map(({ input }) => (JSON.parse(input!) as { n: number }).n).toSorted()).toEqual([0, 2])
   })
 
+  test('a job whose key has the character NUL goes by its own id, as no text here can have that', async () => {
+    for (const customer of ['a', 'a\0b', 'a']) await utils.addJob('nul', { customer })
+    const { moved, left } = await shared.import('graphile-worker', 'nul', '--initialize', '--key', 'input.customer')
+    expect([moved, left]).toEqual([3, []])
+    const tasks = await shared.tasks('nul')
+    expect(tasks.map(({ identifier, externalId }) => (identifier === externalId ? 'its id' : identifier))).toEqual([
+      'a',
+      'its id',
+      'a',
+    ])
+    expect(tasks.map(({ input }) => (JSON.parse(input!) as { customer: string }).customer)).toEqual(['a', 'a\0b', 'a'])
+  })
+
   test('killed at any moment and given again, each job is a task once, also in a file of SQLite', async () => {
     const url = `sqlite:${join(folder, 'target.db')}`
     await run(['migrate', 'up', '--url', url])

@@ -53,7 +53,8 @@ export async function runCommand(version: string): Promise<void> {
   }
 }
 
-export function fail(error: unknown): void {
+export function fail(thrown: unknown): void {
+  const error = firstOf(thrown)
   leaveScreen()
   // A driver may have left a connection open, which would keep the process alive. So the process exits once everything is written.
   process.stdout.write('', () =>
@@ -125,4 +126,9 @@ ${exitCodeHelp()}`,
 function quietly(command: Command): void {
   command.configureOutput({ outputError: (text, write) => write(withoutSecrets(text)) })
   for (const each of command.commands) quietly(each)
+}
+
+/** The error that came first. What a database that is lost says when it is closed hides it in an error of its own. */
+function firstOf(error: unknown): unknown {
+  return error instanceof Error && error.name === 'SuppressedError' && 'suppressed' in error ? firstOf(error.suppressed) : error
 }

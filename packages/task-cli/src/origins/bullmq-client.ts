@@ -48,6 +48,23 @@ export function clientOf(queue: BullQueue): Promise<RedisClient> {
   return (queue.getBackend?.().client ?? queue.client)!
 }
 
+/**
+ * Waits for an answer of Redis.
+ *
+ * @param place the address without its password
+ * @throws TaskError DATABASE_UNAVAILABLE if it does not come
+ */
+export async function answerOf<Answer>(place: string, answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer
+  } catch (error) {
+    // The client's error has no code.
+    if (!(error instanceof Error) || error.message !== 'Command timed out') throw error
+    const message = `Redis at ${place} has not answered in ${answerMs / 1_000} seconds: look after it, and give the same command again`
+    throw new TaskError('DATABASE_UNAVAILABLE', message, {}, { cause: error })
+  }
+}
+
 type Open = new (name: string, options: object) => BullQueue
 
 /** Redis gets as long to answer as databases do. */
@@ -70,7 +87,7 @@ export async function openQueue(url: string, place: string, name: string, prefix
       { cause: cause as Error },
     )
   })) as { Queue: Open }
-  const connection = { url, maxRetriesPerRequest: null, connectTimeout: answerMs }
+  const connection = { url, maxRetriesPerRequest: null, connectTimeout: answerMs, commandTimeout: answerMs }
   const queue = new Queue(name, { connection, skipMetasUpdate: true, ...(prefix !== undefined && { prefix }) })
   const { promise: failed, reject } = Promise.withResolvers<never>()
   // Later errors are thrown by the calls that they concern.

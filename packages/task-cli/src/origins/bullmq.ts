@@ -2,7 +2,7 @@
 import { taskLimits } from '@taskstream/task-api'
 import type { PushedTask } from '@taskstream/task-api'
 import { CommandError } from '../core/exit-codes.ts'
-import { clientOf, openQueue } from './bullmq-client.ts'
+import { answerOf, clientOf, openQueue } from './bullmq-client.ts'
 import type { BullJob, BullQueue } from './bullmq-client.ts'
 import { remarks } from './origin.ts'
 import type { Origin, OriginRequest, Push, Survey } from './origin.ts'
@@ -15,14 +15,16 @@ const waitingStates = ['waiting', 'paused', 'prioritized', 'delayed']
 /** So many jobs are read at a time. */
 const readAtOnce = 200
 
-/** Why a job stays where it is; undefined for one that is moved. */
-type Staying = 'flow' | 'scheduled' | 'large' | undefined
+/** Why a job stays where it is. */
+type Staying = 'flow' | 'scheduled' | 'large' | 'unreadable'
 
-interface Found {
+interface Moving {
   readonly job: BullJob
   readonly waiting: WaitingJob
-  readonly staying: Staying
+  readonly staying?: undefined
 }
+
+type Found = Moving | { readonly id: string; readonly staying: Staying }
 
 /**
  * Opens a queue.
@@ -44,21 +46,22 @@ export async function openBullMq(url: string, place: string, request: OriginRequ
     throw error
   }
   let rest: string[] | undefined
+  const move = async (size: number): Promise<readonly PushedTask[]> => {
+    await checkQuiet(queue, name, place)
+    rest ??= await waitingIds(queue)
+    while (rest.length > 0) {
+      const found = (await read(queue, name, rest.splice(0, size))).filter((each) => each.staying === undefined)
+      if (found.length === 0) continue
+      const pushed = await push(found.map(({ waiting }) => toCreation(waiting, key, request)))
+      await remove(found, pushed)
+      return pushed
+    }
+    return []
+  }
   return {
     place,
-    survey: () => surveyOf(queue, name, key),
-    move: async (size) => {
-      await checkQuiet(queue, name, place)
-      rest ??= await waitingIds(queue)
-      while (rest.length > 0) {
-        const found = (await read(queue, name, rest.splice(0, size))).filter(({ staying }) => staying === undefined)
-        if (found.length === 0) continue
-        const pushed = await push(found.map(({ waiting }) => toCreation(waiting, key, request)))
-        await remove(found, pushed)
-        return pushed
-      }
-      return []
-    },
+    survey: () => answerOf(place, surveyOf(queue, name, key)),
+    move: (size) => answerOf(place, move(size)),
     [Symbol.asyncDispose]: close,
   }
 }
@@ -91,15 +94,27 @@ async function read(queue: BullQueue, name: string, ids: readonly string[]): Pro
   for (let at = 0; at < ids.length; at += readAtOnce) {
     const some = await Promise.all(
       ids.slice(at, at + readAtOnce).map(async (id): Promise<Found | undefined> => {
-        const [job, score] = await Promise.all([queue.getJob(id), client.zscore(queue.toKey('delayed'), id)])
+        const [job, score] = await Promise.all([jobOf(queue, id), client.zscore(queue.toKey('delayed'), id)])
+        if (job === 'unreadable') return { id, staying: job }
         if (job === undefined || job.finishedOn !== undefined) return undefined
         const waiting = toWaiting(job, name, score === null ? undefined : dueOf(score, now))
-        return { job, waiting, staying: await stayingOf(job, waiting) }
+        const staying = await stayingOf(job, waiting)
+        return staying === undefined ? { job, waiting } : { id, staying }
       }),
     )
     for (const each of some) if (each !== undefined) found.push(each)
   }
   return found
+}
+
+/** Reads a job. What others have written into Redis need not be JSON, and must not keep the rest from moving. */
+async function jobOf(queue: BullQueue, id: string): Promise<BullJob | undefined | 'unreadable'> {
+  try {
+    return await queue.getJob(id)
+  } catch (error) {
+    if (error instanceof SyntaxError) return 'unreadable'
+    throw error
+  }
 }
 
 /** The instant of a delayed job: its score has that in milliseconds, and a counter in the last twelve bits. */
@@ -123,7 +138,7 @@ function toWaiting(job: BullJob, name: string, dueMs: number | undefined): Waiti
   }
 }
 
-async function stayingOf(job: BullJob, { externalId, input = '', fields }: WaitingJob): Promise<Staying> {
+async function stayingOf(job: BullJob, { externalId, input = '', fields }: WaitingJob): Promise<Staying | undefined> {
   if (job.repeatJobKey !== undefined) return 'scheduled'
   // To remove a child would start its parent, and a parent would lose the results of its children.
   if (job.parentKey !== undefined) return 'flow'
@@ -134,7 +149,7 @@ async function stayingOf(job: BullJob, { externalId, input = '', fields }: Waiti
 }
 
 /** @throws CommandError failed, if a worker has taken a job after all */
-async function remove(found: readonly Found[], pushed: readonly PushedTask[]): Promise<void> {
+async function remove(found: readonly Moving[], pushed: readonly PushedTask[]): Promise<void> {
   const results = await Promise.allSettled(found.map(({ job }) => job.remove()))
   const at = results.findIndex(({ status }) => status === 'rejected')
   if (at < 0) return
@@ -151,13 +166,16 @@ async function surveyOf(queue: BullQueue, name: string, key: string): Promise<Su
   const counts = await queue.getJobCounts()
   const tally: Record<string, number> = {}
   const count = (what: string, is: boolean): void => void (tally[what] = (tally[what] ?? 0) + (is ? 1 : 0))
+  let unreadable: string | undefined
   const ids = await waitingIds(queue)
   for (let at = 0; at < ids.length; at += readAtOnce)
-    for (const { job, waiting, staying } of await read(queue, name, ids.slice(at, at + readAtOnce))) {
-      if (staying !== undefined) {
-        count(staying, true)
+    for (const each of await read(queue, name, ids.slice(at, at + readAtOnce))) {
+      if (each.staying !== undefined) {
+        count(each.staying, true)
+        if (each.staying === 'unreadable') unreadable ??= each.id
         continue
       }
+      const { job, waiting } = each
       const { opts } = job
       count('waiting', true)
       count('prioritized', waiting.priority !== 0)
@@ -182,6 +200,11 @@ async function surveyOf(queue: BullQueue, name: string, key: string): Promise<Su
       },
       { what: 'of a job scheduler', count: of('scheduled'), hint: 'define a timer, and remove the scheduler' },
       { what: 'too large', count: of('large'), hint: 'an id or key of 500 characters and a payload of 16,777,216 are the most' },
+      {
+        what: 'without readable JSON',
+        count: of('unreadable'),
+        hint: `mend or remove them in Redis; the first is ${unreadable}`,
+      },
       { what: 'failed', count: counts['failed'] ?? 0, hint: 'retry them in BullMQ first, if they are still wanted' },
     ),
     lost: remarks(

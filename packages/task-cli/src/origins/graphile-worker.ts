@@ -24,7 +24,7 @@ export const graphileWorker: SqlOrigin = {
   schema: 'graphile_worker',
   since: '0.16',
   columns: ['_private_jobs', 'job_queue_id', 'task_id', 'payload', 'key', 'revision', 'flags', 'locked_at', 'is_available'],
-  payload: 'payload::jsonb',
+  payload: 'payload',
   fields: { 'job-key': 'key', 'queue-name': 'queue_name' },
   queues: (at) => sql`select identifier as name from ${at('_private_tasks')} order by identifier`,
   survey: (at, task, field) => sql`

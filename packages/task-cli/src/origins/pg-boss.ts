@@ -18,7 +18,7 @@ export const pgBoss: SqlOrigin = {
   schema: 'pgboss',
   since: '12',
   columns: ['job', 'keep_until', 'expire_seconds', 'group_id', 'blocked', 'blocking', 'heartbeat_seconds', 'retry_delay_max'],
-  payload: 'data',
+  payload: 'data::json',
   fields: { 'singleton-key': `nullif(singleton_key, '')`, group: `nullif(group_id, '')` },
   queues: (at) => sql`select name from ${at('queue')} order by name`,
   survey: (at, queue, field) => sql`

@@ -24,7 +24,7 @@ export interface SqlOrigin {
   toSurvey(counts: Readonly<Record<string, number>>, key: string): Survey
   /** Deletes the jobs that come next, and returns them in the order in which the library would take them. */
   take(at: (table: string) => Statement, queue: string, size: number): Statement
-  /** What is read of a key of the payload, for the survey. */
+  /** The payload as `json`, of which the survey reads a key. */
   readonly payload: string
   /** What is read of each of its keys, for the survey. */
   readonly fields: Readonly<Record<string, string>>
@@ -83,7 +83,10 @@ function fieldOf({ fields, payload }: SqlOrigin, key: string): Statement {
   const field = fields[key]
   if (field !== undefined) return raw(field)
   const name = key.slice('input.'.length)
-  return sql`case when jsonb_typeof(${raw(payload)} -> ${name}::text) in ('string', 'number') then nullif(${raw(payload)} ->> ${name}::text, '') end`
+  // Where a JSON text has the character NUL, which a text of PostgreSQL cannot have, none of its fields can be asked for. The survey may count one too few.
+  return sql`
+    case when ${raw(payload)}::text not like '%\\\\u0000%'
+      then case when json_typeof(${raw(payload)} -> ${name}::text) in ('string', 'number') then nullif(${raw(payload)} ->> ${name}::text, '') end end`
 }
 
 async function checkTables(

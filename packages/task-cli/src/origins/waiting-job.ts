@@ -48,7 +48,8 @@ function fieldOf(input: string | undefined, field: string): string | undefined {
   const payload: unknown = input === undefined ? undefined : JSON.parse(input)
   if (typeof payload !== 'object' || payload === null || !Object.hasOwn(payload, field)) return undefined
   const value = (payload as Readonly<Record<string, unknown>>)[field]
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+  // No identifier has the character NUL, which PostgreSQL cannot store.
+  return (typeof value === 'string' && !value.includes('\0')) || typeof value === 'number' ? String(value) : undefined
 }
 
 export const mostPriority = 32_767
