@@ -6,7 +6,7 @@ import { mariadb, mysql } from '@taskstream/task-sql/mysql2'
 import { sqlite } from '@taskstream/task-sql/node-sqlite'
 import { postgres } from '@taskstream/task-sql/pg'
 import type { PostgresOptions } from '@taskstream/task-sql/pg'
-import { given } from './given.ts'
+import { checkedOptions, given } from './given.ts'
 import { Stream } from './stream.ts'
 import type { StreamOptions } from './stream-options.ts'
 
@@ -72,9 +72,10 @@ const kinds: Readonly<Record<LibraryDatabase, Kind>> = {
  * @throws TaskError ARGUMENT_INVALID
  */
 export function libraryStream<Transaction, E extends Execution>(
-  { database, schema, partitioned, notify, connections, ...options }: LibraryStreamOptions<Transaction>,
+  own: LibraryStreamOptions<Transaction>,
   families: LibraryFamilies<Transaction, E>,
 ): Stream<Transaction, E> {
+  const { database, schema, partitioned, notify, connections, ...options } = checkedOptions(own, "{ database: 'postgres' }")
   if (!Object.hasOwn(kinds, database)) throw invalid('database', database, `must be one of ${Object.keys(kinds).join(', ')}`)
   const { family, dialect, refused } = kinds[database]
   const dialectOptions = given({ schema, partitioned, notify })

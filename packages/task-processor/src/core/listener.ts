@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
+import { invalid } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskDecision, TimerKey } from '@taskstream/task-api'
 import type { Outcomes } from './outcomes.ts'
 
@@ -93,8 +94,11 @@ export interface TaskListener {
 /** A listener that has every method. None of them throws. */
 export type SafeListener = Required<TaskListener>
 
-/** Makes one listener of several. The first answer counts. */
+/** Makes one listener of several. The first answer counts. @throws TaskError ARGUMENT_INVALID unless each is an object */
 export function safeListener(...listeners: readonly TaskListener[]): SafeListener {
+  const wrong = listeners.findIndex((each) => typeof each !== 'object' || each === null)
+  if (wrong >= 0)
+    throw invalid('listener', listeners[wrong], 'must be an object with methods such as onError, or a list of such objects')
   const safe = <Name extends keyof TaskListener>(name: Name): SafeListener[Name] => {
     const published: Channel = channel(`taskstream:${name}`)
     const hear = (event: unknown): unknown => {

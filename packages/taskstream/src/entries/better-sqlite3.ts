@@ -1,6 +1,6 @@
 import { fromBetterSqlite3 } from '@taskstream/task-sql/better-sqlite3'
 import type { BetterSqlite3Database } from '@taskstream/task-sql/better-sqlite3'
-import { given } from '../given.ts'
+import { checkedOptions, given } from '../given.ts'
 import { checkConnection, sqliteDriver } from '../sqlite-driver.ts'
 import type { SqliteConnection, SqliteStreamOptions } from '../sqlite-driver.ts'
 import { Stream } from '../stream.ts'
@@ -18,8 +18,9 @@ export type { SqliteStreamOptions } from '../sqlite-driver.ts'
  */
 export function taskstream<Database extends SqliteConnection & BetterSqlite3Database>(
   database: Database,
-  { synchronous, busyTimeoutMs, listen = true, ...options }: SqliteStreamOptions<Database> = {},
+  own: SqliteStreamOptions<Database> = {},
 ): Stream<Database, 'sync'> {
+  const { synchronous, busyTimeoutMs, listen = true, ...options } = checkedOptions(own)
   checkConnection('better-sqlite3', database)
   return new Stream(sqliteDriver(database, fromBetterSqlite3, given({ synchronous, busyTimeoutMs }), listen), options)
 }

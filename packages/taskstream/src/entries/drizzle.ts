@@ -8,6 +8,8 @@ import {
   fromDrizzleSqlite,
 } from '@taskstream/task-sql/drizzle'
 import type { DrizzleDatabase, DrizzleSql, DrizzleSqliteTransaction, DrizzleTransaction } from '@taskstream/task-sql/drizzle'
+import { checkHas } from '../check-has.ts'
+import { checkedOptions } from '../given.ts'
 import { checkTag, libraryStream } from '../library-stream.ts'
 import type { LibraryDatabase, LibraryStreamOptions, ServerDatabase } from '../library-stream.ts'
 import type { Stream } from '../stream.ts'
@@ -46,8 +48,10 @@ export function taskstream<Database extends DrizzleSqliteTransaction<Query>, Que
 ): Stream<Database, 'sync'>
 export function taskstream<Transaction extends DrizzleTransaction<Query> & DrizzleSqliteTransaction<Query>, Query>(
   db: DrizzleDatabase<Transaction> & Transaction,
-  { sql, ...options }: DrizzleStreamOptions<Transaction, Query>,
+  own: DrizzleStreamOptions<Transaction, Query>,
 ): Stream<Transaction, Execution> {
+  const { sql, ...options } = checkedOptions(own, "{ sql, database: 'postgres' }")
+  checkHas(db, 'transaction', 'db', 'a database of Drizzle, such as drizzle(pool)')
   checkTag(sql, 'drizzle-orm')
   return libraryStream<Transaction, Execution>(options, {
     postgres: (pool) => ({ adapter: fromDrizzle(sql), transactions: drizzleTransactions(db, sql, pool) }),

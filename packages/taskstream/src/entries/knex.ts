@@ -7,6 +7,7 @@ import {
   knexTransactions,
 } from '@taskstream/task-sql/knex'
 import type { KnexDatabase, KnexTransaction } from '@taskstream/task-sql/knex'
+import { checkHas } from '../check-has.ts'
 import { libraryStream } from '../library-stream.ts'
 import type { LibraryStreamOptions } from '../library-stream.ts'
 import type { Stream } from '../stream.ts'
@@ -30,6 +31,7 @@ export function taskstream<Transaction extends KnexTransaction>(
   knex: KnexDatabase<Transaction>,
   options: LibraryStreamOptions<Transaction>,
 ): Stream<Transaction> {
+  checkHas(knex, 'transaction', 'knex', "an instance of Knex, such as knex({ client: 'pg', connection })")
   return libraryStream(options, {
     postgres: (pool) => ({ adapter: fromKnex, transactions: knexTransactions(knex, pool) }),
     mysql: (pool) => ({ adapter: fromKnexMysql, transactions: knexMysqlTransactions(knex, pool) }),

@@ -6,6 +6,8 @@ import {
   kyselyTransactions,
 } from '@taskstream/task-sql/kysely'
 import type { KyselyConnections, KyselyDatabase, KyselySql, KyselyTransaction } from '@taskstream/task-sql/kysely'
+import { checkHas } from '../check-has.ts'
+import { checkedOptions } from '../given.ts'
 import { checkTag, libraryStream } from '../library-stream.ts'
 import type { LibraryDatabase, LibraryStreamOptions, ServerDatabase } from '../library-stream.ts'
 import type { Stream } from '../stream.ts'
@@ -45,8 +47,10 @@ export function taskstream<Connection extends object & Executor & KyselyTransact
 ): Stream<Connection>
 export function taskstream<Transaction extends object & Executor & KyselyTransaction<Executor>, Executor>(
   db: KyselyDatabase<Transaction> | KyselyConnections<Transaction>,
-  { sql, ...options }: KyselyStreamOptions<Transaction, Executor>,
+  own: KyselyStreamOptions<Transaction, Executor>,
 ): Stream<Transaction> {
+  const { sql, ...options } = checkedOptions(own, "{ sql, database: 'postgres' }")
+  checkHas(db, 'connection', 'db', 'an instance of Kysely, such as new Kysely({ dialect })')
   checkTag(sql, 'kysely')
   const onServer = db as KyselyDatabase<Transaction>
   const onFile = db as KyselyConnections<Transaction>

@@ -1,6 +1,8 @@
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import { fromLibsql, libsqlTransactions, sqlite } from '@taskstream/task-sql/libsql'
 import type { LibsqlClient, LibsqlTransaction } from '@taskstream/task-sql/libsql'
+import { checkHas } from '../check-has.ts'
+import { checkedOptions } from '../given.ts'
 import { Stream } from '../stream.ts'
 import type { StreamOptions } from '../stream-options.ts'
 
@@ -17,6 +19,7 @@ export function taskstream<Transaction extends LibsqlTransaction>(
   client: LibsqlClient<Transaction>,
   options: StreamOptions<Transaction> = {},
 ): Stream<Transaction> {
+  checkHas(client, 'transaction', 'client', "a client of @libsql/client, such as createClient({ url: 'file:shop.db' })")
   const repository = sqlTaskRepository({ dialect: sqlite(), adapter: fromLibsql })
-  return new Stream<Transaction, 'async'>({ repository, transactions: libsqlTransactions(client) }, options)
+  return new Stream<Transaction, 'async'>({ repository, transactions: libsqlTransactions(client) }, checkedOptions(options))
 }

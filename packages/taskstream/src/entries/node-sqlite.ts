@@ -1,6 +1,6 @@
 import { fromNodeSqlite } from '@taskstream/task-sql/node-sqlite'
 import type { NodeSqliteDatabase } from '@taskstream/task-sql/node-sqlite'
-import { given } from '../given.ts'
+import { checkedOptions, given } from '../given.ts'
 import { checkConnection, sqliteDriver } from '../sqlite-driver.ts'
 import type { SqliteConnection, SqliteStreamOptions } from '../sqlite-driver.ts'
 import { Stream } from '../stream.ts'
@@ -18,8 +18,9 @@ export type { SqliteStreamOptions } from '../sqlite-driver.ts'
  */
 export function taskstream<Database extends SqliteConnection & NodeSqliteDatabase>(
   database: Database,
-  { synchronous, busyTimeoutMs, listen = true, ...options }: SqliteStreamOptions<Database> = {},
+  own: SqliteStreamOptions<Database> = {},
 ): Stream<Database, 'sync'> {
+  const { synchronous, busyTimeoutMs, listen = true, ...options } = checkedOptions(own)
   checkConnection('node:sqlite', database)
   return new Stream(sqliteDriver(database, fromNodeSqlite, given({ synchronous, busyTimeoutMs }), listen), options)
 }

@@ -1,6 +1,8 @@
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import { fromOracledb, oracle, oracledbTransactions } from '@taskstream/task-sql/oracledb'
 import type { Oracledb, OracledbPool, OracledbPoolConnection, OracleOptions } from '@taskstream/task-sql/oracledb'
+import { checkHas } from '../check-has.ts'
+import { checkedOptions } from '../given.ts'
 import { Stream } from '../stream.ts'
 import type { StreamOptions } from '../stream-options.ts'
 
@@ -22,8 +24,10 @@ export interface OracledbStreamOptions<Connection> extends StreamOptions<Connect
  */
 export function taskstream<Connection extends OracledbPoolConnection>(
   pool: OracledbPool<Connection>,
-  { oracledb, dialect, ...options }: OracledbStreamOptions<Connection>,
+  own: OracledbStreamOptions<Connection>,
 ): Stream<Connection> {
+  const { oracledb, dialect, ...options } = checkedOptions(own, '{ oracledb, dialect }')
+  checkHas(pool, 'getConnection', 'pool', 'a pool of oracledb, such as await oracledb.createPool({ … })')
   const repository = sqlTaskRepository({ dialect: oracle(dialect), adapter: fromOracledb(oracledb) })
   return new Stream<Connection, 'async'>({ repository, transactions: oracledbTransactions(pool) }, options)
 }

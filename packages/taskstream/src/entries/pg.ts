@@ -1,8 +1,8 @@
-import { invalid } from '@taskstream/task-api'
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import { fromPg, pgListener, pgTransactions, postgres } from '@taskstream/task-sql/pg'
 import type { PgListenClient, PgPool, PgPoolClient, PostgresOptions } from '@taskstream/task-sql/pg'
-import { given } from '../given.ts'
+import { checkHas } from '../check-has.ts'
+import { checkedOptions, given } from '../given.ts'
 import { Stream } from '../stream.ts'
 import type { StreamOptions } from '../stream-options.ts'
 
@@ -31,13 +31,9 @@ interface PoolParts {
  * @example
  * const stream = taskstream(new pg.Pool())
  */
-export function taskstream<Client extends PgPoolClient>(
-  pool: PgPool<Client>,
-  { listen = true, schema, partitioned, notify, ...options }: PgStreamOptions<Client> = {},
-): Stream<Client> {
-  // A text is the address of a database, with its password.
-  if (typeof (pool as Partial<PgPool<Client>> | undefined)?.connect !== 'function')
-    throw invalid('pool', typeof pool, 'must be a pg.Pool, such as new pg.Pool({ connectionString })')
+export function taskstream<Client extends PgPoolClient>(pool: PgPool<Client>, own: PgStreamOptions<Client> = {}): Stream<Client> {
+  const { listen = true, schema, partitioned, notify, ...options } = checkedOptions(own)
+  checkHas(pool, 'connect', 'pool', 'a pg.Pool, such as new pg.Pool({ connectionString })')
   const dialect = postgres(given({ schema, partitioned, notify }))
   const { Client: Made, options: settings, on, listenerCount } = pool as unknown as PoolParts
   // A server that ends an idle connection would end the process, if nobody listened.

@@ -1,7 +1,8 @@
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import { fromPglite, pgliteTransactions, postgres } from '@taskstream/task-sql/pglite'
 import type { PgliteDatabase, PgliteTransaction, PostgresOptions } from '@taskstream/task-sql/pglite'
-import { given } from '../given.ts'
+import { checkHas } from '../check-has.ts'
+import { checkedOptions, given } from '../given.ts'
 import { Stream } from '../stream.ts'
 import type { StreamOptions } from '../stream-options.ts'
 
@@ -18,8 +19,10 @@ export interface PgliteStreamOptions<Transaction> extends StreamOptions<Transact
  */
 export function taskstream<Transaction extends PgliteTransaction>(
   database: PgliteDatabase<Transaction>,
-  { schema, ...options }: PgliteStreamOptions<Transaction> = {},
+  own: PgliteStreamOptions<Transaction> = {},
 ): Stream<Transaction> {
+  const { schema, ...options } = checkedOptions(own)
+  checkHas(database, 'transaction', 'database', "a PGlite, such as new PGlite('shop')")
   const repository = sqlTaskRepository({ dialect: postgres(given({ schema })), adapter: fromPglite })
   return new Stream<Transaction, 'async'>({ repository, transactions: pgliteTransactions(database) }, options)
 }

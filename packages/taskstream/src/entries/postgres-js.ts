@@ -1,7 +1,8 @@
 import { sqlTaskRepository } from '@taskstream/task-sql'
 import { fromPostgresJs, postgres, postgresJsTransactions } from '@taskstream/task-sql/postgres-js'
 import type { PostgresJs, PostgresJsTransaction, PostgresOptions } from '@taskstream/task-sql/postgres-js'
-import { given } from '../given.ts'
+import { checkHas } from '../check-has.ts'
+import { checkedOptions, given } from '../given.ts'
 import { Stream } from '../stream.ts'
 import type { StreamOptions } from '../stream-options.ts'
 
@@ -18,8 +19,10 @@ export interface PostgresJsStreamOptions<Transaction> extends StreamOptions<Tran
  */
 export function taskstream<Transaction extends PostgresJsTransaction>(
   sql: PostgresJs<Transaction>,
-  { schema, partitioned, notify, ...options }: PostgresJsStreamOptions<Transaction> = {},
+  own: PostgresJsStreamOptions<Transaction> = {},
 ): Stream<Transaction> {
+  const { schema, partitioned, notify, ...options } = checkedOptions(own)
+  checkHas(sql, 'begin', 'sql', 'a connection of Postgres.js, such as postgres(url)')
   const repository = sqlTaskRepository({ dialect: postgres(given({ schema, partitioned, notify })), adapter: fromPostgresJs })
   return new Stream<Transaction, 'async'>({ repository, transactions: postgresJsTransactions(sql) }, options)
 }

@@ -7,6 +7,7 @@ import {
   prismaTransactions,
 } from '@taskstream/task-sql/prisma'
 import type { PrismaDatabase, PrismaNesting, PrismaSqliteDatabase, PrismaTransaction } from '@taskstream/task-sql/prisma'
+import { checkHas } from '../check-has.ts'
 import { libraryStream } from '../library-stream.ts'
 import type { LibraryStreamOptions, MysqlDatabase } from '../library-stream.ts'
 import type { Stream } from '../stream.ts'
@@ -43,6 +44,7 @@ export function taskstream<Transaction extends PrismaTransaction & PrismaNesting
   prisma: PrismaDatabase<Transaction> | PrismaSqliteDatabase<Transaction>,
   options: LibraryStreamOptions<Transaction>,
 ): Stream<Transaction> {
+  checkHas(prisma, '$transaction', 'prisma', 'a client of Prisma, such as new PrismaClient({ adapter })')
   const onServer = prisma as PrismaDatabase<Transaction>
   return libraryStream(options, {
     postgres: (pool) => ({ adapter: fromPrisma, transactions: prismaTransactions(onServer, pool) }),

@@ -7,6 +7,7 @@ import {
   typeormTransactions,
 } from '@taskstream/task-sql/typeorm'
 import type { TypeormDataSource, TypeormManager } from '@taskstream/task-sql/typeorm'
+import { checkHas } from '../check-has.ts'
 import { libraryStream } from '../library-stream.ts'
 import type { LibraryStreamOptions } from '../library-stream.ts'
 import type { Stream } from '../stream.ts'
@@ -31,6 +32,7 @@ export function taskstream<Manager extends TypeormManager>(
   dataSource: TypeormDataSource<Manager>,
   options: LibraryStreamOptions<Manager>,
 ): Stream<Manager> {
+  checkHas(dataSource, 'transaction', 'dataSource', 'a DataSource of TypeORM, such as new DataSource({ … })')
   return libraryStream(options, {
     postgres: (pool) => ({ adapter: fromTypeorm, transactions: typeormTransactions(dataSource, pool) }),
     mysql: (pool) => ({ adapter: fromTypeormMysql, transactions: typeormMysqlTransactions(dataSource, pool) }),
