@@ -257,6 +257,10 @@ describe('an error', () => {
     ['12:00 europe/oslo', '12:00 Europe/Oslo'],
     ['12:00 Europe/Olso', '12:00 Europe/Oslo'],
     ['12:00 Oslo', '12:00 Europe/Oslo'],
+    ['12:00 Europ/Oslo', '12:00 Europe/Oslo'],
+    ['12:00 Europe/Vienne', '12:00 Europe/Vienna'],
+    // Wien is Vienna, and no Kiev.
+    ['12:00 Europe/Wien', undefined],
     ['1', '01:00'],
     ['Mon 9', 'Mon 09:00'],
     ['24:00', '00:00'],

@@ -141,8 +141,20 @@ function withZone(text: string): string | undefined {
   const zone =
     zoneName(word) ??
     zones.find((name) => name.toLowerCase().endsWith(`/${city}`)) ??
-    (word.includes('/') ? nearest(word, zones) : undefined)
+    (word.includes('/') ? likeZone(city, zones) : undefined)
   return zone === undefined ? undefined : before + zone
+}
+
+/** The zone that is meant by a misspelt one. In a known area only the city is compared: two letters of a short one make it another. */
+function likeZone(lower: string, zones: readonly string[]): string | undefined {
+  const area = lower.slice(0, lower.indexOf('/') + 1)
+  const names = zones.filter((name) => name.toLowerCase().startsWith(area))
+  if (names.length === 0) return nearest(lower, zones)
+  const city = nearest(
+    lower.slice(area.length),
+    names.map((name) => name.slice(area.length)),
+  )
+  return names.find((name) => name.slice(area.length) === city)
 }
 
 /** Turns `12:00 +01:00` into a zone. The signs of the zones `Etc/GMT±n` are reversed: `Etc/GMT-1` is one hour ahead of UTC. */
