@@ -63,6 +63,15 @@ const names = optionNames<PostgresOptions>('postgres', {
 })
 
 /**
+ * Somebody may have written `infinity` by hand, which is no number: it must not keep the other tasks of its topic from being read. The latest instant that is
+ * read is later than that of blocked tasks. These functions are those of
+ * the aggregates `min` and `max`: unlike `least` and `greatest` they make null of null.
+ */
+function withinDates(instant: Statement): Statement {
+  return sql`pg_catalog.timestamptz_smaller(pg_catalog.timestamptz_larger(${instant}, timestamptz '0001-01-01Z'), timestamptz '10000-01-01Z')`
+}
+
+/**
  * PostgreSQL 15 and later.
  *
  * @example
@@ -128,7 +137,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       now: (clock) => (clock === null ? statementTimestamp : sql`pg_catalog.to_timestamp(${clock}::float8 / 1000)`),
       instant,
       plusMs: (instant, ms) => sql`(${instant} + (${ms})::int8 * interval '1 millisecond')`,
-      epochMs: (column) => sql`pg_catalog.trunc(extract(epoch from ${column}) * 1000)::int8`,
+      epochMs: (column) => sql`pg_catalog.trunc(extract(epoch from ${withinDates(column)}) * 1000)::int8`,
       json: (text) => sql`${text}::json`,
       jsonArray: (values) => sql`pg_catalog.json_build_array(${values})::text`,
       true: raw('true'),
