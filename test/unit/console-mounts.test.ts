@@ -46,13 +46,20 @@ describe('the console in another server', () => {
       method: string,
       path: string,
       headers: Record<string, string>,
-      body: string | URLSearchParams,
-    ): Promise<Response> => ask(new Request(new URL(path, url), { method, headers, body }))
+      body: NonNullable<RequestInit['body']>,
+    ): Promise<Response> => ask(new Request(new URL(path, url), { method, headers, body, duplex: 'half' }))
     const paused = await post('POST', 'topics/invoices/pause', form, new URLSearchParams({ note: 'a deploy & more' }))
     expect([paused.status, (await paused.text()).includes('Done.')]).toEqual([200, true])
     const { topics } = (await (await get('api/v1/topics')).json()) as { topics: object[] }
     expect(topics).toMatchObject([{ state: 'paused', paused: { actor: 'kari', note: 'a deploy & more' } }])
-    expect(await (await post('PATCH', 'api/v1/topics/invoices', json, '{"active":true}')).json()).toMatchObject({ changed: true })
+    const change = (body: NonNullable<RequestInit['body']>): Promise<Response> =>
+      post('PATCH', 'api/v1/topics/invoices', json, body)
+    expect(await (await change('{"active":true}')).json()).toMatchObject({ changed: true })
+    // A body that is sent as it is made has no length.
+    expect(await (await change(new Blob(['{"active":', 'false}']).stream())).json()).toMatchObject({ changed: true })
+    expect((await change(new Blob(['"', 'a'.repeat(600_000), '"']).stream())).status).toBe(413)
+    const empty = new Request(new URL('api/v1/topics/invoices', url), { method: 'PATCH', headers: json })
+    expect((await ask(empty)).status).toBe(400)
   }
 
   for (const name of ['http', 'express', 'fastify', 'hono', 'nest'])

@@ -13,7 +13,7 @@ type Handed = IncomingMessage & { originalUrl?: string; body?: unknown; rawBody?
  * app.use('/ops/tasks', requireStaff, toNode(console))   // Express
  */
 export function toNode(console: TaskConsole): (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void> {
-  const listener = getRequestListener((request, environment) => console.fetch(request, environment), {
+  const listener = getRequestListener((request, environment) => console.fetch(whole(request), environment), {
     overrideGlobalObjects: false,
   })
   return (incoming, outgoing) => {
@@ -22,6 +22,16 @@ export function toNode(console: TaskConsole): (incoming: IncomingMessage, outgoi
     if (handed.body !== undefined && handed.rawBody === undefined) handed.rawBody = bodyOf(handed)
     return listener(incoming, outgoing) as Promise<void>
   }
+}
+
+/**
+ * The listener's requests are objects that only look like one. What measures a body of unknown length makes a request of the request, which needs a true one.
+ */
+function whole(request: Request): Request {
+  const { headers, method, signal } = request
+  const isMeasured = headers.has('content-length') && !headers.has('transfer-encoding')
+  if (isMeasured || method === 'GET' || method === 'HEAD') return request
+  return new Request(request.url, { method, headers, signal, body: request.body, duplex: 'half' })
 }
 
 /** Writes a body again that a parser has read. */
