@@ -82,6 +82,9 @@ async function redriveNamed(
   const done = tasks.map(({ sequence }) => found.find((task) => task.sequence === sequence)!)
   for (const task of found)
     if (!done.includes(task)) console.error(visible(`${nameOf(task)} stays as it is: it is ${stateOf(task)}`))
+  for (const { state, reason, sequence } of dryRun ? [] : done)
+    if (state === 'failed' && reason === 'unreachable')
+      console.error(visible(`@${sequence} waits again for what it needs: taskstream why ${quoted(topic)} @${sequence}`))
   const line = `${dryRun ? 'would be ready again' : 'ready again'}: ${done.map(nameOf).join(' ') || 'none'}`
   printDone(
     {

@@ -56,7 +56,9 @@ Examples:
         return format === 'wide' ? text : `${text} (${relative(at, now).replace(/^(?!in )(.*)$/, '$1 ago')})`
       }
       for (const [name, value] of facts(task, instant)) console.log(`${name.padEnd(11)} ${visible(value)}`)
-      for (const [name, value] of payload(task)) printPayload(name, value, reveal)
+      // What has failed unreachable says in words of ours what it needed.
+      const isOurs = (name: string): boolean => name === 'output' && task.reason === 'unreachable'
+      for (const [name, value] of payload(task)) printPayload(name, value, reveal || isOurs(name))
       if (tried.length === 0) return
       console.log('\nattempts that did not succeed')
       const { columns: _, json: __, ...rest } = options

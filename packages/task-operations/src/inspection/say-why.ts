@@ -18,7 +18,7 @@ type Text = (diagnosis: Diagnosis) => string
 const texts: Readonly<Record<DiagnosisCode, Text>> = {
   unknown: () => 'there is no such task: its push was rolled back or is not committed yet, or it was purged',
   succeeded: (d) => `succeeded ${ago(d)}${wentOn(d)}`,
-  failed: (d) => `failed ${ago(d)}${because(d)}`,
+  failed: (d) => `failed ${ago(d)}${because(d)}${needs(d)}`,
   filtered: (d) => `filtered ${ago(d)}${because(d)}: it is not to be done`,
   recreated: (d) => `a new task was made from it, ${ago(d)}`,
   redundant: (d) => `a newer task of its identifier took its place, ${ago(d)}`,
@@ -75,7 +75,7 @@ export function sayWhy(diagnosis: Diagnosis): SaidWhy {
   const others = also.map((each) => (each === 'paused' ? `the topic is paused${by(diagnosis)}` : (short[each] ?? each)))
   const more = [
     ...(others.length > 0 ? [`and then: ${others.join('; ')}`] : []),
-    ...(blockers.length > 1 || (code === 'awaits' && blockers.length > 0)
+    ...(blockers.length > 1 || ((code === 'awaits' || code === 'failed') && blockers.length > 0)
       ? blockers.map((each) => `waits for ${nameOf(each)}: ${stateOf(each, diagnosis)}`)
       : []),
     ...(putOff ? [saidPutOff(putOff)] : []),
@@ -113,6 +113,12 @@ function because({ last, task }: Diagnosis): string {
   const release = last?.release === undefined ? '' : `, release ${last.release}`
   if (task?.reason !== undefined) return ` (${task.reason}${last?.error === undefined ? '' : `: ${last.error}`}${release})`
   return last?.error === undefined ? '' : ` (${last.error}${release})`
+}
+
+/** What one that has failed unreachable needs. */
+function needs(diagnosis: Diagnosis): string {
+  const [first] = diagnosis.by
+  return first ? `, as it needs ${nameOf(first)}, which ${stateOf(first, diagnosis)}` : ''
 }
 
 function by({ paused }: Diagnosis): string {

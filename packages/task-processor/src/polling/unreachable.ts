@@ -5,7 +5,7 @@ export function unreachable(topic: string, count: number): TaskError {
   const what = count === 1 ? 'A task has' : `${count} tasks have`
   return new TaskError(
     'TASK_UNREACHABLE',
-    `${what} failed, as something that is needed did not succeed. Each task says in its output what that is: see those with the reason "unreachable"`,
+    `${what} failed with the reason "unreachable", as something that is needed did not succeed: \`taskstream why\` names what that is`,
     { topic, count },
   )
 }

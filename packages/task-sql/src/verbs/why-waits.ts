@@ -2,7 +2,7 @@
 import type { Blocker, DiagnosisCode, TaskInfo } from '@taskstream/task-api'
 import { stages, states } from '../core/states.ts'
 import type { BlockingClass } from '../core/states.ts'
-import { raw, sql } from '../core/statement.ts'
+import { nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import { toNumber } from '../core/task-row.ts'
 import type { Verb } from '../core/verb.ts'
@@ -35,7 +35,8 @@ export function* waitsFor(context: Context, place: Place, task: TaskInfo): Verb<
   const links: Blocker[] = []
   let [at, current] = [place, task]
   while (links.length < mostLinks) {
-    const next = current.blocked ? yield* needed(context, current) : yield* obstacle(context, at, current)
+    const isOfNeeds = current.blocked || isUnreachable(current)
+    const next = isOfNeeds ? yield* needed(context, current) : yield* obstacle(context, at, current)
     if (!next) break
     const { need, topic, sequence } = next
     const info = yield* infoOf(context, topic, sequence)
@@ -55,14 +56,20 @@ interface Waited {
   readonly need?: string
 }
 
-/** The first task that this one needs, and that has not succeeded. */
-function* needed({ dialect }: Context, { topic, sequence }: TaskInfo): Verb<Waited | undefined> {
+/** Whether a task has failed because one that it needs has not succeeded. */
+export function isUnreachable({ state, reason }: TaskInfo): boolean {
+  return state === 'failed' && reason === 'unreachable'
+}
+
+/** The first task that this one needs, and that has not succeeded. Of one that has failed it is one whose success it needs. */
+function* needed({ dialect }: Context, { topic, sequence, blocked }: TaskInfo): Verb<Waited | undefined> {
   const { dependency, task } = dialect.tables
+  const which = blocked ? nothing : raw(' and d.tolerant = 0')
   const [row] = yield sql`
     select d.need, d.parent_topic, d.parent
       from ${dependency} d
       left join ${task} k on k.topic = d.parent_topic and k.sequence = d.parent
-     where d.topic = ${topic} and d.sequence = ${sequence} and (k.state is null or k.state <> ${states.succeeded})
+     where d.topic = ${topic} and d.sequence = ${sequence} and (k.state is null or k.state <> ${states.succeeded})${which}
      order by d.place
      ${dialect.expr.limit(raw('1'))}`
   return row && { topic: String(row['parent_topic']), sequence: toNumber(row['parent']), need: String(row['need']) }

@@ -9,7 +9,7 @@ import { holderOf, releaseOf } from './why-held.ts'
 import { whyReady, whyTopic } from './why-ready.ts'
 import type { Found } from './why-ready.ts'
 import { wentOnAs, withRoot } from './why-root.ts'
-import { codeOfRow, lastAttempt, waitsFor } from './why-waits.ts'
+import { codeOfRow, isUnreachable, lastAttempt, waitsFor } from './why-waits.ts'
 import type { LastAttempt } from './why-waits.ts'
 
 export function* why(context: Context, topic: string, reference: TaskReference): Verb<Diagnosis> {
@@ -40,7 +40,8 @@ function* reasonsOf(context: Context, place: Place, task: TaskInfo): Verb<readon
   if (task.state === 'active') return yield* whyHeld(context, place, task)
   if (task.state === 'ready') return yield* whyReady(context, place, task)
   const code = codeOfRow(task, place.nowMs)
-  if (code === 'awaits') return [[code, { by: yield* withRoot(context, yield* waitsFor(context, place, task)) }]]
+  if (code === 'awaits' || isUnreachable(task))
+    return [[code, { by: yield* withRoot(context, yield* waitsFor(context, place, task)) }]]
   if (code === 'succeeded') return [[code, yield* wentOnAs(context, task, place.nowMs)]]
   if (code === 'delayed' || code === 'retrying') {
     const { found } = yield* whyTopic(context, place)
@@ -74,14 +75,28 @@ function sinceOf({ state, started, completed, created }: TaskInfo): Date {
 
 const revivable: ReadonlySet<DiagnosisCode> = new Set<DiagnosisCode>(['failed', 'expired', 'suspended', 'filtered'])
 
-function remediesOf({ code, also, by, owner, putOff }: Diagnosis, { topic, sequence }: TaskInfo): readonly Remedy[] {
+function remediesOf(diagnosis: Diagnosis, task: TaskInfo): readonly Remedy[] {
+  const { topic, sequence } = task
+  const root = diagnosis.by.at(-1)
+  if (!root || !isUnreachable(task)) return remediesOfOne(diagnosis, task)
+  // Without what is gone it fails again, whenever it is made ready.
+  if (root.code === 'unknown') return []
+  // What has failed with what it needs begins again after that.
+  const [first] = remediesOfOne({ ...diagnosis, code: 'awaits' }, task)
+  return [...(first ? [first] : []), { verb: 'redrive', topic, sequence, state: 'failed' }]
+}
+
+function remediesOfOne({ code, also, by, owner, putOff }: Diagnosis, { topic, sequence }: TaskInfo): readonly Remedy[] {
   const root = by.at(-1)
   const of = root ?? { topic, sequence, code }
   const whose = { topic: of.topic, sequence: of.sequence }
   const ofTopic = remedyOfTopic(code, topic, owner?.owner) ?? (root && remedyOfTopic(root.code, root.topic))
   if (ofTopic) return [ofTopic]
-  // Nodes of the topic live and report no error: something else keeps them, such as a lock.
-  if (code === 'overdue' && also.length === 0) return [{ verb: 'examine', topic }]
+  // Nodes make due tasks ready. If they live and report no error, something else keeps them, such as a lock.
+  if (code === 'overdue') {
+    const [helps] = also.flatMap((each) => remedyOfTopic(each, topic) ?? [])
+    if (helps || also.length === 0) return [helps ?? { verb: 'examine', topic }]
+  }
   if (revivable.has(of.code)) {
     const redrive: Remedy = { verb: 'redrive', ...whose, state: of.code as 'failed' }
     if (!root || code === 'awaits') return [redrive]
