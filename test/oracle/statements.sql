@@ -538,108 +538,108 @@ where t.state = 0 and t.owner = :5 and t.attempt = w.given_attempt
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from (select t.topic, t.state, t.due, t.sequence,
-    row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
-    from task t
-    where 1 = 1) t
-  where t.place = 1
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from (select t.topic, t.state, t.due, t.sequence,
+      row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
+      from task t
+      where 1 = 1) t
+    where t.place = 1) s
+  group by s.topic, s.state) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from (select t.topic, t.state, t.due, t.sequence,
-    row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
-    from task t
-    where t.topic = :1) t
-  where t.place = 1
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from (select t.topic, t.state, t.due, t.sequence,
+      row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
+      from task t
+      where t.topic = :1) t
+    where t.place = 1) s
+  group by s.topic, s.state) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from task t
-  where 1 = 1
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from task t
+    where 1 = 1) s
+  group by s.topic, s.state) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from task t
-  where t.topic = :1
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from task t
+    where t.topic = :1) s
+  group by s.topic, s.state) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from (select t.topic, t.state, t.due, t.sequence,
-    row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
-    from task t
-    where 1 = 1) t
-  where t.place = 1 and 1 = 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from (select t.topic, t.state, t.due, t.sequence,
+      row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
+      from task t
+      where 1 = 1) t
+    where t.place = 1 and 1 = 0) s
+  group by s.topic, s.state) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from (select t.topic, t.state, t.due, t.sequence,
-    row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
-    from task t
-    where t.topic = :1) t
-  where t.place = 1 and 1 = 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from (select t.topic, t.state, t.due, t.sequence,
+      row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
+      from task t
+      where t.topic = :1) t
+    where t.place = 1 and 1 = 0) s
+  group by s.topic, s.state) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
 -- count
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from task t
-  where 1 = 1 and 1 = 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from task t
+    where 1 = 1 and 1 = 0) s
+  group by s.topic, s.state) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from task t
-  where t.topic = :1 and 1 = 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from task t
+    where t.topic = :1 and 1 = 0) s
+  group by s.topic, s.state) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
@@ -647,30 +647,30 @@ order by p.topic, c.state
 --   text, text, number, number, number, number, number, number, number, number
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from (select t.topic, t.state, t.due, t.sequence,
-    row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
-    from task t
-    where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and coalesce(t.completed, t.created) < :10) t
-  where t.place = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from (select t.topic, t.state, t.due, t.sequence,
+      row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
+      from task t
+      where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and coalesce(t.completed, t.created) < :10) t
+    where t.place = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0) s
+  group by s.topic, s.state) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text, text, number, number, number, number, number, number, number, number, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from (select t.topic, t.state, t.due, t.sequence,
-    row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
-    from task t
-    where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and coalesce(t.completed, t.created) < :11) t
-  where t.place = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from (select t.topic, t.state, t.due, t.sequence,
+      row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
+      from task t
+      where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and coalesce(t.completed, t.created) < :11) t
+    where t.place = 1 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0) s
+  group by s.topic, s.state) c on c.topic = p.topic
 where p.topic = :12
 order by p.topic, c.state
 
@@ -678,24 +678,24 @@ order by p.topic, c.state
 --   text, text, number, number, number, number, number, number, number, number
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from task t
-  where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and coalesce(t.completed, t.created) < :10 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from task t
+    where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and coalesce(t.completed, t.created) < :10 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0) s
+  group by s.topic, s.state) c on c.topic = p.topic
 order by p.topic, c.state
 
 -- count
 --   text, text, text, number, number, number, number, number, number, number, number, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from task t
-  where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and coalesce(t.completed, t.created) < :11 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from task t
+    where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and coalesce(t.completed, t.created) < :11 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0) s
+  group by s.topic, s.state) c on c.topic = p.topic
 where p.topic = :12
 order by p.topic, c.state
 
@@ -703,16 +703,16 @@ order by p.topic, c.state
 --   text, text
 select p.topic, c.state, c.count, c.bound
 from task_topic p
-left join (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, count(*) as count, max(t.sequence) as bound
-  from task t
-  where t.topic = :1 and not exists (select 1
-    from task_dependency d
-    join task k on k.topic = d.topic and k.sequence = d.sequence
-    where d.parent_topic = t.topic and d.parent = t.sequence
-    and k.state in (0, 1, 2, 4))
-  group by t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
-  when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end) c on c.topic = p.topic
+left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+  from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
+    when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
+    from task t
+    where t.topic = :1 and not exists (select 1
+      from task_dependency d
+      join task k on k.topic = d.topic and k.sequence = d.sequence
+      where d.parent_topic = t.topic and d.parent = t.sequence
+      and k.state in (0, 1, 2, 4))) s
+  group by s.topic, s.state) c on c.topic = p.topic
 where p.topic = :2
 order by p.topic, c.state
 
@@ -1248,6 +1248,10 @@ values (:1, :2, :3)
 insert /*+ ignore_row_on_dupkey_index(task_limit (topic, kind)) */
 into task_limit (topic, kind, amount, per_ms, used, target)
 values (:1, :2, :3, :4, :5, :6)
+
+-- limit
+--   number, null, null, text, text
+update task_limit set amount = :1, per_ms = :2, target = :3 where topic = :4 and kind = :5
 
 -- limits
 --   text
@@ -2740,7 +2744,7 @@ select c.turn, c.identifier from (
   from task_turn n
   where n.topic = :1
   order by n.turn
-  fetch first :2 rows only) c where substr(:3, ora_hash(c.identifier, 1023) + 1, 1) = '1'
+  fetch first :2 rows only) c where substr(:3, ora_hash(c.identifier, 1023) + 1, 1) + 0 = 1
 
 -- poll
 --   text, JSON, text
@@ -2799,7 +2803,7 @@ from (select c.sequence, c.identifier, c.place
     where t.topic = :3 and t.listed = 1 and t.state = 1
     order by t.sequence
     fetch first :4 rows only) c
-  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) + 0 = 1 and 1 = 1
   order by c.place
   fetch first :6 rows only) c
 order by c.place
@@ -2867,7 +2871,7 @@ from (select c.sequence, c.identifier, c.place
     where t.topic = :4 and t.listed = 1 and t.state = 1
     order by t.sequence
     fetch first :5 rows only) c
-  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) + 0 = 1 and 1 = 1
   order by c.place
   fetch first :7 rows only) c
 order by c.place
@@ -2882,7 +2886,7 @@ from (select c.sequence, c.identifier, c.place
     where t.topic = :5 and t.listed = 1 and t.state = 1
     order by t.sequence
     fetch first :6 rows only) c
-  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) + 0 = 1 and 1 = 1
   order by c.place
   fetch first :8 rows only) c
 order by c.place
@@ -2950,7 +2954,7 @@ from (select c.sequence, c.identifier, c.place
     where t.topic = :3 and t.listed = 1 and t.state = 1
     order by t.sequence desc
     fetch first :4 rows only) c
-  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) + 0 = 1 and 1 = 1
   order by c.place
   fetch first :6 rows only) c
 order by c.place
@@ -2973,7 +2977,7 @@ from (select c.sequence, c.identifier, c.place
     where t.topic = :4 and t.listed = 1 and t.state = 1
     order by t.sequence desc
     fetch first :5 rows only) c
-  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) + 0 = 1 and 1 = 1
   order by c.place
   fetch first :7 rows only) c
 order by c.place
@@ -2988,7 +2992,7 @@ from (select c.sequence, c.identifier, c.place
     where t.topic = :5 and t.listed = 1 and t.state = 1
     order by t.sequence desc
     fetch first :6 rows only) c
-  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) + 0 = 1 and 1 = 1
   order by c.place
   fetch first :8 rows only) c
 order by c.place
@@ -3041,7 +3045,7 @@ from (select c.sequence, c.identifier, c.place
     where t.topic = :3 and t.listed = 1 and t.state = 1 and t.ranked = 1
     order by t.urgency, t.sequence
     fetch first :4 rows only) c
-  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  where substr(:5, ora_hash(c.identifier, 1023) + 1, 1) + 0 = 1 and 1 = 1
   order by c.place
   fetch first :6 rows only) c
 order by c.place
@@ -3064,7 +3068,7 @@ from (select c.sequence, c.identifier, c.place
     where t.topic = :4 and t.listed = 1 and t.state = 1 and t.ranked = 1
     order by t.urgency, t.sequence
     fetch first :5 rows only) c
-  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  where substr(:6, ora_hash(c.identifier, 1023) + 1, 1) + 0 = 1 and 1 = 1
   order by c.place
   fetch first :7 rows only) c
 order by c.place
@@ -3079,7 +3083,7 @@ from (select c.sequence, c.identifier, c.place
     where t.topic = :5 and t.listed = 1 and t.state = 1 and t.ranked = 1
     order by t.urgency, t.sequence
     fetch first :6 rows only) c
-  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and 1 = 1
+  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) + 0 = 1 and 1 = 1
   order by c.place
   fetch first :8 rows only) c
 order by c.place
@@ -3219,7 +3223,7 @@ from (select c.sequence, c.identifier, c.place
     where t.topic = :5 and t.listed = 1 and t.state = 1
     order by t.sequence
     fetch first :6 rows only) c
-  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) = '1' and c.place <= to_number(:8)
+  where substr(:7, ora_hash(c.identifier, 1023) + 1, 1) + 0 = 1 and c.place <= to_number(:8)
   order by c.place
   fetch first :9 rows only) c
 order by c.place
@@ -3923,21 +3927,57 @@ and coalesce((select k.state from task k where k.topic = :4 and k.sequence = t.s
 order by t.ended
 fetch first :5 rows only
 
--- purgeOwners
---   text, number
-delete from task_node where owner <> :1 and seen < ((select k.ms from task_clock k) + :2)
-
--- purgeOwners
---   text, number
-delete from task_owner where owner <> :1 and heartbeat < ((select k.ms from task_clock k) + :2)
+-- purgeOwners, register, unregister
+--   text
+delete from task_owner where owner = :1
 
 -- purgeOwners
 --   text, number, number
-delete from task_node where owner <> :1 and seen < (:2 + :3)
+select o.owner
+from task_node o
+where o.owner <> :1 and o.seen < ((select k.ms from task_clock k) + :2)
+fetch first :3 rows only
+
+-- purgeOwners
+--   text, number
+select o.owner from task_node o where o.owner = :1 and o.seen < ((select k.ms from task_clock k) + :2) for update skip locked
+
+-- purgeOwners
+--   text
+delete from task_node where owner = :1
 
 -- purgeOwners
 --   text, number, number
-delete from task_owner where owner <> :1 and heartbeat < (:2 + :3)
+select o.owner
+from task_owner o
+where o.owner <> :1 and o.heartbeat < ((select k.ms from task_clock k) + :2)
+fetch first :3 rows only
+
+-- purgeOwners
+--   text, number
+select o.owner from task_owner o where o.owner = :1 and o.heartbeat < ((select k.ms from task_clock k) + :2) for update skip locked
+
+-- purgeOwners
+--   text, number, number, number
+select o.owner
+from task_node o
+where o.owner <> :1 and o.seen < (:2 + :3)
+fetch first :4 rows only
+
+-- purgeOwners
+--   text, number, number
+select o.owner from task_node o where o.owner = :1 and o.seen < (:2 + :3) for update skip locked
+
+-- purgeOwners
+--   text, number, number, number
+select o.owner
+from task_owner o
+where o.owner <> :1 and o.heartbeat < (:2 + :3)
+fetch first :4 rows only
+
+-- purgeOwners
+--   text, number, number
+select o.owner from task_owner o where o.owner = :1 and o.heartbeat < (:2 + :3) for update skip locked
 
 -- push, verb
 --   JSON, JSON, text
@@ -4383,7 +4423,7 @@ for update skip locked
 
 -- register
 --   text, text
-delete from task_owner where name = :1 and owner <> :2
+select o.owner from task_owner o where o.name = :1 and o.owner <> :2
 
 -- register
 --   text, text
@@ -5252,10 +5292,6 @@ select t.scope, t.id, t.name, t.application, t.note, t.timer, t.summary, t.topic
 
 -- topics
 select topic from task_topic order by topic
-
--- unregister
---   text
-delete from task_owner where owner = :1
 
 -- upcoming, why
 --   text

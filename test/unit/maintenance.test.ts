@@ -236,3 +236,30 @@ describe('what batches have left', () => {
     expect(verbs(kept)).toEqual(['handBack', 'expire', 'purgeOwners', 'purgeAttempts', 'purgeActions'])
   })
 })
+
+describe('a part of it that fails', () => {
+  test('keeps no other from its work, and is told until it works again', async () => {
+    const denied = new TaskError('PERMISSION_DENIED', 'no')
+    const kept = await begun({ intervalMs: 1_000, refreshIntervalMs: 1_000 }, (one) => {
+      one.answer = (verb) => {
+        if (verb === 'purgeOwners') throw denied
+      }
+    })
+    expect(verbs(kept)).toEqual(['expire', 'purgeOwners', 'refresh'])
+    kept.asked.splice(0)
+    kept.answer = () => undefined
+    for (let count = 0; count < 59; count++) {
+      kept.clock.pass(1_000)
+      await kept.settled()
+    }
+    expect(verbs(kept)).not.toContain('purgeOwners')
+    expect(kept.told).toEqual([['maintenance', denied]])
+    kept.clock.pass(1_000)
+    await kept.settled()
+    expect(verbs(kept)).toContain('purgeOwners')
+    expect(kept.told).toEqual([
+      ['maintenance', denied],
+      ['maintenance', 'works'],
+    ])
+  })
+})

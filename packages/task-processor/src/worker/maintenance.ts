@@ -16,6 +16,7 @@ const chunkSize = 1_000
 /** An owner that has been silent for a day does not come back under its name and incarnation. */
 const forgottenAfterMs = 86_400_000
 const forgetEveryMs = 600_000
+const forgetAgainMs = 60_000
 
 /** How long a refresh of statistics may take, as it may read whole tables. */
 const refreshTimeoutMs = 3_600_000
@@ -68,6 +69,8 @@ export class Maintenance<Transaction> {
   // mutants: equivalent literal, a start sets it
   #stopped = false
   #forgetAt = -Infinity
+  /** Why it could not be done when it was tried last. */
+  #forgetError: unknown
   #refreshAt = -Infinity
 
   constructor(options: MaintenanceOptions<Transaction>) {
@@ -91,28 +94,35 @@ export class Maintenance<Transaction> {
     await this.#running
   }
 
+  /** One part that fails must not keep the others from their work, unless the database is away. */
   async #run(): Promise<void> {
-    const { repository, dispatcher, leaseMs, expireTo, leftovers, takenAway, onReady } = this.#options
-    try {
-      await leftovers.tidy()
-      await takenAway.look()
-      for (let more = true; more && !this.#stopped;) {
-        const { expired, ready, failed, topics } = await dispatcher.once<Expiry>((transaction) =>
-          repository.expire(transaction, { olderThanMs: leaseMs, then: expireTo, limit: chunkSize }),
-        )
-        if (topics.length > 0) onReady(topics)
-        more = expired + ready + failed >= chunkSize
-        // mutants: equivalent condition:true, one more turn of the event loop
-        if (more) await turnOfEventLoop()
+    const parts = [this.#expire, this.#purge, this.#limit, this.#forget, this.#refresh]
+    const errors: unknown[] = []
+    for (const part of parts) {
+      try {
+        await part.call(this)
+      } catch (error) {
+        errors.push(error)
+        if (isTaskError(error, 'DATABASE_UNAVAILABLE')) break
       }
-      await this.#purge()
-      await this.#forget()
-      await this.#refresh()
-      // It comes last, as it may have to wait for an owner that is stopped while it takes slots.
-      await this.#limit()
-      this.#condition.worked()
-    } catch (error) {
-      this.#condition.failed(error)
+    }
+    if (errors.length > 0) this.#condition.failed(errors[0])
+    else this.#condition.worked()
+  }
+
+  /** Takes tasks from dead owners, and gives back and tells of this node's own. */
+  async #expire(): Promise<void> {
+    const { repository, dispatcher, leaseMs, expireTo, leftovers, takenAway, onReady } = this.#options
+    await leftovers.tidy()
+    await takenAway.look()
+    for (let more = true; more && !this.#stopped;) {
+      const { expired, ready, failed, topics } = await dispatcher.once<Expiry>((transaction) =>
+        repository.expire(transaction, { olderThanMs: leaseMs, then: expireTo, limit: chunkSize }),
+      )
+      if (topics.length > 0) onReady(topics)
+      more = expired + ready + failed >= chunkSize
+      // mutants: equivalent condition:true, one more turn of the event loop
+      if (more) await turnOfEventLoop()
     }
   }
 
@@ -132,10 +142,21 @@ export class Maintenance<Transaction> {
   /** Removes the rows of owners that are long dead, whose tasks expire without these rows, old attempts, and what people did long ago. */
   async #forget(): Promise<void> {
     const { repository, dispatcher, leaseMs, clock } = this.#options
-    if (clock.monotonicMs() < this.#forgetAt) return
-    await dispatcher.once<number>((transaction) => repository.purgeOwners(transaction, Math.max(forgottenAfterMs, leaseMs * 2)))
-    await this.#purgeHistory()
-    this.#forgetAt = clock.monotonicMs() + forgetEveryMs
+    if (clock.monotonicMs() < this.#forgetAt) {
+      if (this.#forgetError !== undefined) throw this.#forgetError
+      return
+    }
+    try {
+      await dispatcher.once<number>((transaction) => repository.purgeOwners(transaction, Math.max(forgottenAfterMs, leaseMs * 2)))
+      await this.#purgeHistory()
+      this.#forgetError = undefined
+      this.#forgetAt = clock.monotonicMs() + forgetEveryMs
+    } catch (error) {
+      // It may have waited long for a lock. If each run did so, tasks of dead owners would wait as long.
+      this.#forgetError = error
+      this.#forgetAt = clock.monotonicMs() + forgetAgainMs
+      throw error
+    }
   }
 
   async #purgeHistory(): Promise<void> {

@@ -13,13 +13,14 @@ import type {
 import { commonExamination } from './examination.ts'
 import type { Examination } from './examination.ts'
 import { nothing, raw, sql } from './statement.ts'
+import type { Statement } from './statement.ts'
 import { states } from './states.ts'
 
 /** The parts of a dialect. Members that have a default may be left out. */
 export interface DialectParts extends Pick<Dialect, 'system' | 'tables' | 'schema' | 'locks' | 'coordination' | 'classify'> {
   readonly expr: Optional<Expressions, keyof CommonExpressions>
   readonly paths: Optional<AccessPaths, keyof CommonPaths>
-  readonly writes: Optional<Writes, 'insertAndWake'>
+  readonly writes: Optional<Writes, 'insertAndWake' | 'removeOf'>
   readonly claims: Optional<Claims, 'alsoSet' | 'record' | 'tidy' | 'glimpses'>
   readonly repair?: Partial<Repairs>
   readonly topics?: Partial<TopicStatements>
@@ -85,7 +86,7 @@ export function defineDialect({
     ...parts,
     expr: { ...commonExpressions, limitInOrder: expr.limit, ...expr },
     paths: { ...commonPaths(parts, expr), ...paths },
-    writes: { insertAndWake: plainInsertion(parts), ...writes },
+    writes: { insertAndWake: plainInsertion(parts), removeOf, ...writes },
     claims: { alsoSet: nothing, record: none, tidy: none, glimpses: oneByOne(parts, claims), ...claims },
     repair: { renewTopic: zero, passed: () => raw('1 = 0'), advanceSequence: ahead, ...repair },
     topics: { open: () => [], close: () => [], notify: () => [], wake: () => [], ...topics },
@@ -146,6 +147,10 @@ function commonPaths({ tables }: Pick<Dialect, 'tables'>, { rows }: Pick<Express
 
 /** Index hints fix the plans of these statements, so the size of the table does not matter. */
 export const anyPlan: Plans = { sizeClass: () => undefined, tableBytes: raw('0'), learn: () => {} }
+
+function removeOf(table: Statement, topic: string): Statement {
+  return sql`delete from ${table} where topic = ${topic}`
+}
 
 function plainInsertion({ tables }: Pick<Dialect, 'tables'>): Writes['insertAndWake'] {
   return ({ table, topic, columns, values, from }) => sql`

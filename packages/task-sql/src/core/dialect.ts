@@ -176,6 +176,10 @@ export interface Writes {
   inserted(insertion: Statement, topic: string, count: number): Verb<readonly number[]>
   /** Inserts tasks, except those whose external id exists in the topic. @returns `sequence` and `external_id` of the inserted rows */
   insertNew(insertion: TaskInsertion): Verb<readonly Row[]>
+  /** Whether `insertNew` locks what is beside a taken external id, so that what is known to be taken is better left out. Absent if it does not. */
+  readonly locksTaken?: boolean
+  /** Deletes all rows of a topic. Default: a plain delete, for engines whose deletes lock nothing that they only read. */
+  removeOf(table: Statement, topic: string): Statement
   /** Inserts rows of `from`, with the topic's row `p`, and wakes listeners of the topic. Default: an insert that wakes nobody. */
   insertAndWake(insertion: WakingInsertion): Statement
   /** True if polls would find a row that is pushed to the topic `p` now only in the ready list; absent if that never happens. */

@@ -35,9 +35,9 @@ export function* count(
   const rows = yield sql`
     select p.topic, c.state, c.count, c.bound
       from ${dialect.tables.topic} p
-      left join (select t.topic, ${filterStateNumber(dialect)} as state, count(*) as count, max(t.sequence) as bound
-                 ${counted}
-                  group by t.topic, ${filterStateNumber(dialect)}) c on c.topic = p.topic
+      left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
+                   from (select t.topic, ${filterStateNumber(dialect)} as state, t.sequence ${counted}) s
+                  group by s.topic, s.state) c on c.topic = p.topic
      ${topic === undefined ? nothing : sql`where p.topic = ${topic}`}
      order by p.topic, c.state`
   if (topic !== undefined && rows.length === 0) throw yield* topicUnknown(dialect, topic)

@@ -33,19 +33,23 @@ export function* limit(context: Context, topic: string, limits: TopicLimits, opt
   if (limits.deadLetter !== undefined) yield* checkNoReturn(context, topic, limits.deadLetter)
   const { limit: table } = context.dialect.tables
   const { insertIfAbsent, touched } = context.dialect.writes
-  const isFirst = (yield* touched(insertIfAbsent(table, { topic, kind: storedOnce, used: 0 }, 'topic, kind'))) > 0
+  const has = (kind: string): boolean => stored.some((row) => row['kind'] === kind)
+  const once = insertIfAbsent(table, { topic, kind: storedOnce, used: 0 }, 'topic, kind')
+  const isFirst = !has(storedOnce) && (yield* touched(once)) > 0
   // Another process that starts at the same time has stored its own just now.
   if (options.keep && !isFirst) return toLimits(yield* rowsOf(context, topic, context.dialect.expr.latest))
   for (const kind of limitKinds) {
     const row = rows.get(kind)
     if (!row) {
-      if (stored.some((one) => one['kind'] === kind)) yield sql`delete from ${table} where topic = ${topic} and kind = ${kind}`
+      if (has(kind)) yield sql`delete from ${table} where topic = ${topic} and kind = ${kind}`
       continue
     }
     const { amount, per_ms: perMs, target } = row
+    const change = sql`update ${table} set amount = ${amount}, per_ms = ${perMs}, target = ${target} where topic = ${topic} and kind = ${kind}`
+    // What is there is updated at once: an insert that finds it would lock it for reading first, and two of these may lock each other out.
+    if (has(kind) && (yield* touched(change)) > 0) continue
     const added = yield* touched(insertIfAbsent(table, { topic, kind, amount, per_ms: perMs, used: 0, target }, 'topic, kind'))
-    if (added === 0)
-      yield sql`update ${table} set amount = ${amount}, per_ms = ${perMs}, target = ${target} where topic = ${topic} and kind = ${kind}`
+    if (added === 0) yield change
   }
   return toLimits(yield* rowsOf(context, topic))
 }

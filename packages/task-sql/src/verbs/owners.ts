@@ -1,6 +1,7 @@
 import { checkDuration, checkNames, verbOptions } from '@taskstream/task-api'
 import type { RegisterOptions, TaskOwner } from '@taskstream/task-api'
 import { checkSchema } from './migrate.ts'
+import type { Dialect } from '../core/dialect.ts'
 import { raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
@@ -8,12 +9,17 @@ import { ownerUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
 import { toNumber } from '../core/task-row.ts'
 
+/** How many rows of dead owners are deleted at most by one call. */
+// mutants: equivalent number, one more or less is as good
+const mostForgotten = 1_000
+
 export function* register({ dialect, owner, ownerName, now }: Context, options: RegisterOptions = {}): Verb<boolean> {
   checkNames(verbOptions.register, options)
   yield* checkSchema(dialect)
   if (options.exclusive) {
     // An owner without a row counts as dead, so its tasks can be expired at once.
-    yield sql`delete from ${dialect.tables.owner} where name = ${ownerName} and owner <> ${owner}`
+    const others = yield sql`select o.owner from ${dialect.tables.owner} o where o.name = ${ownerName} and o.owner <> ${owner}`
+    for (const other of others) yield sql`delete from ${dialect.tables.owner} where owner = ${String(other['owner'])}`
   }
   const row = { owner, name: ownerName, heartbeat: dialect.expr.now(now()) }
   return (yield* dialect.writes.touched(dialect.writes.insertIfAbsent(dialect.tables.owner, row, 'owner'))) > 0
@@ -42,11 +48,28 @@ const keptNodeMs = 7 * 86_400_000
 export function* purgeOwners({ dialect, owner, now }: Context, olderThanMs: number): Verb<number> {
   checkDuration('olderThanMs', olderThanMs)
   const before = (ms: number): Statement => dialect.expr.plusMs(dialect.expr.now(now()), sql`${-ms}`)
-  const deadline = before(olderThanMs)
-  yield sql`delete from ${dialect.tables.node} where owner <> ${owner} and seen < ${before(Math.max(olderThanMs, keptNodeMs))}`
-  return yield* dialect.writes.touched(
-    sql`delete from ${dialect.tables.owner} where owner <> ${owner} and heartbeat < ${deadline}`,
-  )
+  yield* forget(dialect, dialect.tables.node, owner, sql`o.seen < ${before(Math.max(olderThanMs, keptNodeMs))}`)
+  return yield* forget(dialect, dialect.tables.owner, owner, sql`o.heartbeat < ${before(olderThanMs)}`)
+}
+
+/**
+ * Deletes rows of other owners by their keys, and passes over those that others have locked. Some databases wait for each row that a delete only reads: one process
+ * that is stopped within its heartbeat would keep all others from this.
+ */
+function* forget(dialect: Dialect, table: Statement, owner: string, which: Statement): Verb<number> {
+  const { expr, writes } = dialect
+  const found = yield sql`
+    select o.owner
+      from ${table} o
+     where o.owner <> ${owner} and ${which}
+     ${expr.limit(sql`${mostForgotten}`)}`
+  let count = 0
+  for (const row of found) {
+    const name = String(row['owner'])
+    const [free] = yield sql`select o.owner from ${table} o where o.owner = ${name} and ${which} ${expr.alone}`
+    if (free) count += yield* writes.touched(sql`delete from ${table} where owner = ${name}`)
+  }
+  return count
 }
 
 export function* owners({ dialect, owner, now }: Context, withinMs: number): Verb<TaskOwner[]> {

@@ -60,12 +60,12 @@ export function* purgeAll(context: Context, topic: string): Verb<number> {
   const { dialect } = context
   checkTopic(topic)
   const { turn, result, attempt, dependency } = dialect.tables
-  yield sql`delete from ${turn} where topic = ${topic}`
+  yield dialect.writes.removeOf(turn, topic)
   const [row] = yield sql`select count(*) as count from ${dialect.tables.task} where topic = ${topic}`
   const count = toNumber(row!['count'])
   if (count === 0) yield* checkKnown(context, topic)
-  else yield sql`delete from ${dialect.tables.task} where topic = ${topic}`
+  else yield dialect.writes.removeOf(dialect.tables.task, topic)
   // After the tasks, which a completion locks before it writes an attempt: none is left behind, and the two cannot deadlock.
-  for (const table of [result, attempt, dependency]) yield sql`delete from ${table} where topic = ${topic}`
+  for (const table of [result, attempt, dependency]) yield dialect.writes.removeOf(table, topic)
   return count
 }

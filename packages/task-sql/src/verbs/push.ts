@@ -76,11 +76,14 @@ function* insert(context: Context, topic: string, checked: readonly CheckedCreat
     // Sequences ascend in the order of the rows given.
     return checked.map(({ identifier }, index) => ({ topic, sequence: sequences[index]!, identifier, outcome: 'created' }))
   }
-  const inserted = yield* context.dialect.writes.insertNew(anyInsertion(context, topic, checked, heads))
+  const known = context.dialect.writes.locksTaken ? yield* knownOf(context, topic, checked) : nobody
+  const absent = known.size === 0 ? checked : checked.filter(({ externalId }) => externalId === null || !known.has(externalId))
+  const insertion = (): TaskInsertion => anyInsertion(context, topic, absent, absent === checked ? heads : headsOf(absent))
+  const inserted = absent.length === 0 ? [] : yield* context.dialect.writes.insertNew(insertion())
   // The database may return the rows in any order.
   const rows = inserted.toSorted((left, right) => toNumber(left['sequence']) - toNumber(right['sequence']))
-  const duplicates = rows.length < checked.length ? yield* findDuplicates(context, topic, checked, rows) : undefined
-  return toPushedTasks(topic, checked, rows, duplicates)
+  if (rows.length === absent.length) return toPushedTasks(topic, checked, rows, known.size > 0 ? known : undefined)
+  return toPushedTasks(topic, checked, rows, yield* findDuplicates(context, topic, checked, rows))
 }
 
 type PlainCreation = Pick<CheckedCreation, 'identifier' | 'input'>
@@ -270,16 +273,37 @@ function* findDuplicates(
   // A known topic takes in every creation that has no external id.
   if (externalIds.length === 0) throw yield* topicUnknown(dialect, topic)
   // A separate statement sees tasks that another push has committed since the insert began.
+  const found = yield* findNamed(context, topic, externalIds)
+  // mutants: equivalent condition:true logic, a topic that is known is no error
+  if (inserted.length === 0 && found.size === 0) yield* checkKnown(context, topic)
+  // An insert that passes over a taken external id need not lock its task, so a purge may commit before the task is looked for.
+  if (externalIds.some((externalId) => !found.has(externalId))) throw wasDeleted(topic)
+  return found
+}
+
+const nobody: ReadonlyMap<string, Row> = new Map()
+
+/** The tasks whose external ids are seen to be taken, by external id. Others may take some at this moment. */
+function* knownOf(context: Context, topic: string, creations: readonly CheckedCreation[]): Verb<ReadonlyMap<string, Row>> {
+  const externalIds = [...new Set(creations.flatMap(({ externalId }) => externalId ?? []))]
+  if (externalIds.length === 0) return nobody
+  const seen = yield sql`select t.external_id from ${context.dialect.paths.byExternalIds(topic, externalIds)}`
+  if (seen.length === 0) return nobody
+  // Only what is there is read again with a lock: of what is not there the lock would be on the place where others insert.
+  return yield* findNamed(
+    context,
+    topic,
+    seen.map((row) => String(row['external_id'])),
+  )
+}
+
+/** The latest tasks with these external ids, by external id. */
+function* findNamed({ dialect }: Context, topic: string, externalIds: readonly string[]): Verb<ReadonlyMap<string, Row>> {
   const rows = yield sql`
     select t.sequence, t.identifier, t.external_id
       from ${dialect.paths.byExternalIds(topic, externalIds)}
      ${dialect.expr.latest}`
-  // mutants: equivalent condition:true logic, a topic that is known is no error
-  if (inserted.length === 0 && rows.length === 0) yield* checkKnown(context, topic)
-  const found = new Map(rows.map((row) => [String(row['external_id']), row]))
-  // An insert that passes over a taken external id need not lock its task, so a purge may commit before the task is looked for.
-  if (externalIds.some((externalId) => !found.has(externalId))) throw wasDeleted(topic)
-  return found
+  return new Map(rows.map((row) => [String(row['external_id']), row]))
 }
 
 function wasDeleted(topic: string): TaskError {

@@ -38,7 +38,7 @@ export function* initialize({ dialect }: Context, topic: string, options?: Topic
   if ((yield* dialect.writes.touched(inserted)) > 0) {
     for (const statement of dialect.topics.open(topic, keyed)) yield statement
     // A push that ran while a former topic of this name was destroyed may have left tasks behind.
-    yield sql`delete from ${task} where topic = ${topic}`
+    yield dialect.writes.removeOf(task, topic)
     return true
   }
   if (!options) return false
@@ -59,9 +59,8 @@ export function* destroy({ dialect }: Context, topic: string): Verb<boolean> {
   const { task, topic: topics, turn, activation, result, attempt, dependency, limit, slot } = dialect.tables
   checkTopic(topic)
   const removed = yield* dialect.writes.touched(sql`delete from ${topics} where topic = ${topic}`)
-  yield sql`delete from ${task} where topic = ${topic}`
-  for (const table of [turn, activation, result, attempt, dependency, limit, slot])
-    yield sql`delete from ${table} where topic = ${topic}`
+  yield dialect.writes.removeOf(task, topic)
+  for (const table of [turn, activation, result, attempt, dependency, limit, slot]) yield dialect.writes.removeOf(table, topic)
   for (const statement of dialect.topics.close(topic)) yield statement
   return removed > 0
 }

@@ -77,7 +77,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
         sql`create table if not exists ${tables.migration} (version integer primary key, name text not null, applied text not null, works_from integer)`,
       ],
       script: transactionScript,
-      find: () => findTables(schema),
+      find: () => findTables(schema, variant.joins),
     },
     expr: {
       now,
@@ -166,7 +166,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
     },
     topics: {
       open: (topic, keyed) => (keyed ? openStripes(tables, topic) : []),
-      close: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
+      close: (topic) => [writes.removeOf(tables.lane, topic)],
     },
     session: {
       limitSession: (timeoutMs) => ({
@@ -185,9 +185,12 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
   })
 }
 
-function* findTables(schema: Statement): Verb<boolean> {
+/** At higher levels MariaDB joins by a buffer, which returns rows in an order of its own. */
+const highestJoins = 2
+
+function* findTables(schema: Statement, joins: Statement): Verb<boolean> {
   const [row] = yield sql`
-    select version() as version,
+    select version() as version, ${joins} as joins,
            coalesce(sum(table_name = 'task_migration'), 0) as found,
            coalesce(sum(table_name in ('task_turn', 'task_lane')) > 0 or sum(table_name in ('task', 'task_topic', 'task_sequence')) = 3, 0) as others
       from information_schema.tables
@@ -199,6 +202,14 @@ function* findTables(schema: Statement): Verb<boolean> {
       'RUNTIME_UNSUPPORTED',
       `This server is ${version}: TiDB accepts FOR UPDATE SKIP LOCKED and locks nothing, so that two workers would be given the same task`,
       { found: version, needed: 'MariaDB 10.6 or MySQL 8' },
+    )
+  }
+  const level = Number(row?.['joins'])
+  if (level > highestJoins) {
+    throw new TaskError(
+      'RUNTIME_UNSUPPORTED',
+      `This server has join_cache_level = ${level}, by which it returns tasks out of their order: set it to ${highestJoins}, its default, for the user of taskstream at least`,
+      { found: `join_cache_level = ${level}`, needed: `at most ${highestJoins}` },
     )
   }
   // A user sees only tables on which it has a right. The table of migrations is made first: if only others are seen, a right is missing.

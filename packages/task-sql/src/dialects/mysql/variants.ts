@@ -23,6 +23,8 @@ export interface MysqlVariant {
   lock(alias: string, mode: Selection['locked']): Statement
   /** Ends a select that reads rows as last committed, as a locking read does. */
   readonly latest: Statement
+  /** How far joins may use a buffer, as a number; 0 where there is no such setting. */
+  readonly joins: Statement
   /** A column that an insertion fills, and its value. On MariaDB this is the sequence; on MySQL it is a mark by which the rows are found again. */
   numbering(tables: MysqlTables): readonly [column: Statement, value: Statement]
   /** Ends an insertion that returns these columns of its rows. Empty on a server without RETURNING. */
@@ -59,6 +61,7 @@ export const mariadbVariant: MysqlVariant = {
   // MariaDB has no `of`, and does not need it: it locks only rows of tables.
   lock: (_alias, mode) => raw(`for update${skipping(mode)}`),
   latest: raw('lock in share mode'),
+  joins: raw('@@join_cache_level'),
   // The statement draws the numbers. If a column's default draws them, a second run of a prepared insert crashes the server.
   numbering: ({ sequence }) => [raw('sequence'), sql`next value for ${sequence}`],
   returning: (columns) => raw(`returning ${columns}`),
@@ -108,6 +111,7 @@ export const mysqlVariant: MysqlVariant = {
   // Without `of`, MySQL would try to lock JSON_TABLE too, and refuse the statement.
   lock: (alias, mode) => raw(`for update of ${alias}${skipping(mode)}`),
   latest: raw('for share of t'),
+  joins: raw('0'),
   // MySQL numbers rows by itself and does not return the numbers. The column `mark` therefore has the id of the inserting connection.
   numbering: () => [raw('mark'), raw('connection_id()')],
   returning: () => nothing,

@@ -79,9 +79,17 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
     which: Statement,
     locked: Selection['locked'],
     limit?: number,
-  ): Verb<readonly number[]> {
+    columns = raw('t.sequence'),
+  ): Verb<readonly Row[]> {
+    if (keys.length === 0) return []
     const most = limit === undefined ? nothing : sql` limit ${limit}`
-    const rows = yield sql`select t.sequence from ${byKey(topic, keys)} where ${which}${most} ${lock('t', locked)}`
+    return yield sql`select ${columns} from ${byKey(topic, keys)} where ${which}${most} ${lock('t', locked)}`
+  }
+  /** Sequences of rows, read without locks. */
+  function* candidates({ topic, read, which = everyRow, first }: Selection): Verb<readonly number[]> {
+    const order = first ? sql` order by ${first.orderBy} limit ${first.limit * 2 + spareRows}` : nothing
+    const from = read?.from ?? sql`${task} t`
+    const rows = yield sql`select t.sequence from ${from} where ${read?.topic ?? sql`t.topic = ${topic}`} and ${which}${order}`
     return rows.map(toSequence)
   }
   // The rows are locked already and all of them are changed, so `noSequence` is not needed.
@@ -94,15 +102,10 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
     sql`${byKey(topic, keys, from, key)} where ${everyRow}`
   const writes = writesByKey({
     at,
-    lockRows: function* ({ topic, sequences, read, which = everyRow, first, locked }) {
-      const order = first ? sql` order by ${first.orderBy} limit ${first.limit * 2 + spareRows}` : nothing
-      const from = read?.from ?? sql`${task} t`
-      const keys =
-        sequences ??
-        (yield sql`select t.sequence from ${from} where ${read?.topic ?? sql`t.topic = ${topic}`} and ${which}${order}`).map(
-          toSequence,
-        )
-      return keys.length === 0 ? [] : yield* lockByKey(topic, keys, which, locked, first?.limit)
+    lockRows: function* (selection) {
+      const { topic, sequences, which = everyRow, first, locked } = selection
+      const keys = sequences ?? (yield* candidates(selection))
+      return (yield* lockByKey(topic, keys, which, locked, first?.limit)).map(toSequence)
     },
     update,
     remove: (topic, keys, from, key) => sql`delete t from ${byKey(topic, keys, from, key)} where ${everyRow}`,
@@ -122,6 +125,9 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
       if (told.length < insertion.count) yield* variant.checkLeftOut()
       return yield* variant.insertedRows(tables, told, insertion.topic, 'sequence, external_id')
     },
+    locksTaken: true,
+    // The index is named: with stale statistics a delete would read all topics, and wait for every row that others have locked.
+    removeOf: (table, topic) => sql`delete t from ${table} t force index (primary) where t.topic = ${topic}`,
     changeHeld: function* (request, set) {
       const own = randomInt(markBelow)
       const [told] = yield heldChange(request, set, own)
@@ -134,6 +140,7 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
       insert ignore into ${into} (${raw(Object.keys(row).join(', '))}) values (${valuesOf(row)})`,
   }
   const byKeys = (topic: string, sequences: readonly number[]): Statement => at(topic, sequences)
+  const locksOfRows = rowLocks({ tables, byKeys, lock })
   return {
     writes: ownWrites,
     update,
@@ -145,10 +152,15 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
           on t.topic = ${topic} and t.external_id = w.wanted where t.external_id is not null`,
     },
     locks: {
-      ...rowLocks({ tables, byKeys, lock }),
+      ...locksOfRows,
+      tasks: function* (selection, columns) {
+        const { topic, sequences, which, first, locked } = selection
+        if (sequences) return yield* locksOfRows.tasks(selection, columns)
+        return yield* lockByKey(topic, yield* candidates(selection), which ?? everyRow, locked, first?.limit, columns)
+      },
       identified: function* (topic, identifiers, which, locked) {
         const found = yield sql`select t.sequence from ${identified(topic, identifiers)} and ${which}`
-        return found.length === 0 ? [] : yield* lockByKey(topic, sequencesOf(found), which, locked)
+        return (yield* lockByKey(topic, sequencesOf(found), which, locked)).map(toSequence)
       },
       held: function* (request) {
         const { from, fence } = held(request)

@@ -14,7 +14,7 @@ import { keysOf, table, textsOf } from './values.ts'
 import { valuesOf } from '../shared/writes-returning.ts'
 
 interface OracleStatements {
-  readonly writes: Omit<Writes, 'insertAndWake'>
+  readonly writes: Omit<Writes, 'insertAndWake' | 'removeOf'>
   readonly locks: Omit<Locks, 'stripes' | 'junction'>
   readonly paths: Pick<AccessPaths, 'byIdentifiers' | 'byKeys'>
   update(topic: string, keys: readonly number[], set: Statement): Statement

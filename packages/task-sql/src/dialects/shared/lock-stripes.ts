@@ -42,8 +42,9 @@ export function countedStripes({ stripeOf, textsOf, digitsOf, numberOf, lock }: 
       if (stripes.length === 0) return undefined
       const last = stripes.map((lane) => BigInt(placeOf.get(lane)!)).reduce((left, right) => (left > right ? left : right))
       return {
-        // The text has one character for each stripe. A character is found directly; a list would be searched for every row.
-        holds: (identifier) => sql`substr(${charactersOf(stripes)}, ${stripeOf(identifier)} + 1, 1) = '1'`,
+        // The text has one character for each stripe. A character is found directly; a list would be searched for every row. It is compared as a number:
+        // the collation of the connection need not be that of its literals.
+        holds: (identifier) => sql`substr(${charactersOf(stripes)}, ${stripeOf(identifier)} + 1, 1) + 0 = 1`,
         reaches: (place) => (stripes.length < limit ? raw('1 = 1') : sql`${place} <= ${numberOf(String(last))}`),
         all: stripes.length < limit,
       }

@@ -32,7 +32,7 @@ interface Parts extends Pick<Dialect, 'tables'>, Pick<AccessPaths, 'among' | 'by
 }
 
 interface Returning {
-  readonly writes: Omit<Writes, 'inserted'>
+  readonly writes: Omit<Writes, 'inserted' | 'removeOf'>
   readonly locks: Pick<Locks, 'held'>
   readonly paths: Pick<AccessPaths, 'byKeys'>
 }
