@@ -65,7 +65,7 @@ describe('a process', () => {
     await pass(120_000)
     expect(sent).toEqual([0, 30_000, 60_000, 'stopped'])
     expect(reports[0]).toEqual({ ...node, host: expect.any(String), pid: process.pid })
-    expect(reports[3]).toEqual({ ...reports[0], topics: [], stopped: true })
+    expect(reports[3]).toEqual({ ...reports[0], stopped: true })
     expect(limits).toEqual([undefined, undefined, undefined, 5_000])
     expect(clock.monotonicMs()).toBe(180_000)
   })

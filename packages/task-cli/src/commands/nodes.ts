@@ -103,7 +103,7 @@ function topicsOf({ report }: NodeInfo): string | undefined {
 }
 
 function busyOf({ report }: NodeInfo): string | undefined {
-  if (!report || report.topics.length === 0) return undefined
+  if (!report || report.stopped || report.topics.length === 0) return undefined
   return `${sum(report.topics.map(({ busy }) => busy))}/${sum(report.topics.map(({ concurrency }) => concurrency))}`
 }
 

@@ -36,8 +36,14 @@ export function judge(name: CheckName, threshold: Threshold, rows: readonly Row[
     ...finding,
     severity: worst.severity,
     measured: filled(checks[name].says ?? '{value}', worst, threshold) + more(bad.length - 1),
-    remedy: filled(checks[name].remedy, worst, threshold),
+    remedy: filled(checks[name].remedy, name === 'rights' ? withRemedies(worst, bad) : worst, threshold),
   }
+}
+
+/** Whoever grants one right would learn of the next only by the next look. */
+function withRemedies(worst: Judged, bad: readonly Judged[]): Judged {
+  const remedies = new Set(bad.slice(0, told).map(({ row }) => row['remedy']))
+  return { ...worst, row: { ...worst.row, remedy: [...remedies].join('; ') } }
 }
 
 /** A check that was not made, and why. */

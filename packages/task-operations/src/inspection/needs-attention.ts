@@ -53,7 +53,9 @@ function* ofBacklog({ topic, ready, oldestReadyMs = 0 }: TopicOverview, { nodes 
   const processed = nodes.some((node) => isLiving(node) && (!node.report || tells(node)))
   const severity = processed ? undefined : severityBy('nobody-processes', oldestReadyMs)
   if (severity) {
-    const left = nodes.find(tells)
+    // Those that have died come before those that have stopped, whichever was the last.
+    const reportedMs = ({ reported }: NodeInfo): number => reported?.getTime() ?? 0
+    const [left] = nodes.filter(tells).toSorted((one, other) => reportedMs(other) - reportedMs(one))
     const release = left?.release === undefined ? '' : ` (release ${left.release})`
     const who = left ? `; the last was ${left.name}${release}, which is ${left.life}` : ''
     const text = `${topic}: ${count(ready)} ready for up to ${duration(oldestReadyMs)}, and nobody processes it${who}`

@@ -47,6 +47,8 @@ export interface ReportingOptions {
 export class Reporting {
   readonly #options: ReportingOptions
   #isQuiet = false
+  /** The names that were told last. By the last report, whoever looks for the last process of a topic finds this one. */
+  #topics: NodeReport['topics'] = []
   #refusal: NodeTrouble | undefined
   #toldMs = -Infinity
   /** The report that is being written. Never rejects. */
@@ -112,7 +114,7 @@ export class Reporting {
     await within(
       clock,
       atMostMs,
-      this.#send(() => ({ ...describe(), topics: [], stopped: true }), atMostMs),
+      this.#send(() => ({ ...describe(), topics: this.#topics, stopped: true }), atMostMs),
     )
   }
 
@@ -131,7 +133,9 @@ export class Reporting {
     const { send, condition, onQuiet } = this.#options
     try {
       const trouble = this.#refusal && { error: this.#refusal }
-      const report = { ...describe(), ...trouble, host: hostname().slice(0, 250) || 'unknown', pid: process.pid }
+      const told = describe()
+      if (!told.stopped) this.#topics = told.topics.map(({ topic }) => ({ topic }))
+      const report = { ...told, ...trouble, host: hostname().slice(0, 250) || 'unknown', pid: process.pid }
       const { quiet, refusal } = await send!(report, atMostMs)
       if (refusal) condition.failed(refusal)
       else condition.worked()

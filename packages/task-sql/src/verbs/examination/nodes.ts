@@ -73,7 +73,8 @@ function* nobodyProcesses(dialect: Dialect, options: LookOptions): Verb<readonly
 
 /** Which process was the last of a topic. */
 function lastOf(nodes: readonly NodeInfo[], topic: string): string {
-  const [last] = byTopic(nodes).get(topic) ?? []
+  const reportedMs = ({ node }: Processing): number => node.reported?.getTime() ?? 0
+  const [last] = (byTopic(nodes).get(topic) ?? []).toSorted((one, other) => reportedMs(other) - reportedMs(one))
   if (!last) return 'no node has processed it within a day'
   const { name, release, life } = last.node
   return `the last was ${name}${release === undefined ? '' : ` of release ${release}`}, which is ${life}`
