@@ -73,7 +73,14 @@ describe.skipIf(!canRun)('the doctor, of nodes', () => {
     expect(await complaints()).toEqual(['nobody-processes crit'])
     // Another has come after the one that died, and has stopped as it should.
     const tasks = await node('third')
-    const stopped = { kind: 'node', host: 'h', pid: 3, leaseMs: 30_000, topics: [{ topic: fixture.topic }], stopped: true } as const
+    const stopped = {
+      kind: 'node',
+      host: 'h',
+      pid: 3,
+      leaseMs: 30_000,
+      topics: [{ topic: fixture.topic }],
+      stopped: true,
+    } as const
     await fixture.commit((transaction) => tasks.report(transaction, stopped))
     expect(findingOf(await findings(), 'nobody-processes')).toMatchObject({
       measured: expect.stringMatching(/; the last was third, which is stopped$/),

@@ -101,7 +101,9 @@ describe.skipIf(!canRun)('a right that is missing', () => {
       // It is as if another process had told this a month ago.
       const node = isPostgres ? 'taskstream.task_node' : `${database}.task_node`
       await run(`delete from ${node} where owner = 'gone'`)
-      await run(`update ${node} set owner = 'gone', seen = ${isPostgres ? `now() - interval '30 days'` : '0'} where owner = '${tasks.owner}'`)
+      await run(
+        `update ${node} set owner = 'gone', seen = ${isPostgres ? `now() - interval '30 days'` : '0'} where owner = '${tasks.owner}'`,
+      )
       await commit((transaction) => tasks.purgeOwners(transaction, 60_000))
       await commit((transaction) => tasks.repair(transaction, topic))
       await commit((transaction) => tasks.purge(transaction, topic))

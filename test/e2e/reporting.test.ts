@@ -50,7 +50,10 @@ describe.skipIf(!canRun)('a node', () => {
         },
       })
     await node.stop()
-    expect(await infoOf(tasks, node.owner)).toMatchObject({ life: 'stopped', report: { stopped: true, topics: [{ topic: fixture.topic }] } })
+    expect(await infoOf(tasks, node.owner)).toMatchObject({
+      life: 'stopped',
+      report: { stopped: true, topics: [{ topic: fixture.topic }] },
+    })
   })
 
   test('tells how many attempts end and how many fail, for a minute', async () => {
@@ -198,7 +201,10 @@ describe.skipIf(!canRun)('a node', () => {
     node.process(fixture.topic, { idleMs: aDay, handler: eachTask(() => {}) })
     await node.start()
     await node.stop()
-    expect(await infoOf(tasks, node.owner)).toMatchObject({ life: 'stopped', report: { stopped: true, topics: [{ topic: fixture.topic }] } })
+    expect(await infoOf(tasks, node.owner)).toMatchObject({
+      life: 'stopped',
+      report: { stopped: true, topics: [{ topic: fixture.topic }] },
+    })
   })
 
   test('goes on if it cannot tell anything, and says so once', async () => {
