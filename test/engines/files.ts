@@ -61,8 +61,8 @@ const asked: Readonly<Record<string, Asked>> = {
 
   // These are about settings and locks of MariaDB and MySQL.
   'conformance/{server,locks}': onMysql,
-  // The variable that it sets is MariaDB's.
-  'conformance/session-limit': oneOf('mariadb'),
+  // The variables that they set are MariaDB's.
+  'conformance/{session-limit,locks-beside}': oneOf('mariadb'),
   'faults/{mysql,ignored-deadlock}': onMysql,
 
   // These kill servers, expect the plans of one release, or use connections from 127.0.0.1. A user's own server allows none of

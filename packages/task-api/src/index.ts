@@ -1,3 +1,4 @@
+import './check-node.ts'
 export { abortedBy, abortOf, LazyAbortController } from './abort.ts'
 export type { Abort } from './abort.ts'
 export type { CoordinationRepository, CoordinationTables, FollowedLeader, GroupLeader, GroupMember } from './coordination.ts'

@@ -17,6 +17,9 @@ export const whyOthers: Part = part('the question why a task waits for another o
   const pushed = async (...creations: Parameters<typeof fixture.push>): Promise<number[]> =>
     (await fixture.push(...creations)).map(({ sequence }) => sequence)
 
+  const complete = async (decision: TaskDecision): Promise<unknown> =>
+    fixture.complete(await fixture.poll(100, node), decision, node)
+
   beforeEach(async () => {
     clock.advance(60_000)
     node = await fixture.owner()
@@ -41,6 +44,34 @@ export const whyOthers: Part = part('the question why a task waits for another o
     await commit((tx) => tasks.deactivate(tx, first))
     expect(await whyOf(waiting!)).toMatchObject({ by: [{ code: 'paused' }], remedies: [{ verb: 'activate', topic: first }] })
     await commit((tx) => tasks.activate(tx, first))
+  })
+
+  test('names what one needed that has failed with it, which begins again first', async () => {
+    const [root, middle, leaf] = await pushed('root', { identifier: 'm', suspended: true }, { identifier: 'l', suspended: true })
+    const { tasks, topic, commit } = fixture
+    await commit((tx) => tasks.depend(tx, { topic, sequence: middle! }, [{ need: 'm', on: { topic, sequence: root! } }]))
+    await commit((tx) => tasks.depend(tx, { topic, sequence: leaf! }, [{ need: 'l', on: { topic, sequence: middle! } }]))
+    await complete(TaskDecision.failure('broken'))
+    for (let looks = 0; looks < 2; looks++) await commit((tx) => tasks.settle(tx, topic))
+    const redrive = (sequence: number): object => ({ verb: 'redrive', topic, sequence, state: 'failed' })
+    expect(await whyOf(leaf!)).toMatchObject({
+      code: 'failed',
+      by: [
+        { sequence: middle, need: 'l', code: 'failed' },
+        { sequence: root, need: 'm', code: 'failed', error: 'broken' },
+      ],
+      remedies: [redrive(root!), redrive(leaf!)],
+    })
+    await commit((tx) => tasks.redrive(tx, topic, { from: root!, to: middle! }))
+    await complete(TaskDecision.success())
+    await commit((tx) => tasks.settle(tx, topic))
+    expect(await whyOf(leaf!)).toMatchObject({ by: [{ sequence: middle, code: 'next' }], remedies: [redrive(leaf!)] })
+    await complete(TaskDecision.success())
+    const mended = await whyOf(leaf!)
+    expect([mended.code, mended.by, mended.remedies]).toEqual(['failed', [], [redrive(leaf!)]])
+    await commit((tx) => tasks.purge(tx, topic, { sequences: [middle!], limit: 1 }))
+    const lost = await whyOf(leaf!)
+    expect([lost.by, lost.remedies]).toMatchObject([[{ sequence: middle, code: 'unknown' }], []])
   })
 
   test('says as which task one has gone on, and how far that has come', async () => {

@@ -29,6 +29,7 @@ import { lockedBy, lockedHere } from './row-locks.ts'
 import { planSize } from './plan-size.ts'
 import type { TopicWatermarks } from './watermarks.ts'
 import { inOrder } from './in-order.ts'
+import { epochMs, instant } from './instants.ts'
 import { inTopic, ready } from './topic.ts'
 import { orderByTopic, writesReturning } from '../shared/writes-returning.ts'
 import type { HeldRows } from '../shared/writes-returning.ts'
@@ -61,15 +62,6 @@ const names = optionNames<PostgresOptions>('postgres', {
   notify: true,
   coordinationSchema: true,
 })
-
-/**
- * Somebody may have written `infinity` by hand, which is no number: it must not keep the other tasks of its topic from being read. The latest instant that is
- * read is later than that of blocked tasks. These functions are those of
- * the aggregates `min` and `max`: unlike `least` and `greatest` they make null of null.
- */
-function withinDates(instant: Statement): Statement {
-  return sql`pg_catalog.timestamptz_smaller(pg_catalog.timestamptz_larger(${instant}, timestamptz '0001-01-01Z'), timestamptz '10000-01-01Z')`
-}
 
 /**
  * PostgreSQL 15 and later.
@@ -137,7 +129,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       now: (clock) => (clock === null ? statementTimestamp : sql`pg_catalog.to_timestamp(${clock}::float8 / 1000)`),
       instant,
       plusMs: (instant, ms) => sql`(${instant} + (${ms})::int8 * interval '1 millisecond')`,
-      epochMs: (column) => sql`pg_catalog.trunc(extract(epoch from ${withinDates(column)}) * 1000)::int8`,
+      epochMs,
       json: (text) => sql`${text}::json`,
       jsonArray: (values) => sql`pg_catalog.json_build_array(${values})::text`,
       true: raw('true'),
@@ -375,8 +367,4 @@ function* affected(
   if (Number(rows[0]?.['count']) === expected.length) return new Set(expected)
   const sequences = String(rows[0]?.['sequences'] ?? '')
   return new Set(sequences === '' ? [] : sequences.split(',').map(Number))
-}
-
-function instant(epochMs: Statement): Statement {
-  return sql`pg_catalog.to_timestamp(${epochMs}::float8 / 1000)`
 }
