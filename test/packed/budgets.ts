@@ -4,7 +4,7 @@ import type { Tarball } from './tarballs.ts'
 /** In kB of 1,000 bytes, as npm shows them. A package that outgrows its budget is looked at: is that code, or a file that nobody meant to publish? */
 export const budgets: Readonly<Record<string, { readonly packed: number; readonly unpacked: number }>> = {
   'task-api': { packed: 140, unpacked: 650 },
-  'task-cli': { packed: 300, unpacked: 1_200 },
+  'task-cli': { packed: 300, unpacked: 1_230 },
   'task-console': { packed: 190, unpacked: 720 },
   'task-coordination': { packed: 45, unpacked: 180 },
   'task-jobs': { packed: 165, unpacked: 700 },

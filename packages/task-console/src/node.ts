@@ -31,7 +31,8 @@ function whole(request: Request): Request {
   const { headers, method, signal } = request
   const isMeasured = headers.has('content-length') && !headers.has('transfer-encoding')
   if (isMeasured || method === 'GET' || method === 'HEAD') return request
-  return new Request(request.url, { method, headers, signal, body: request.body, duplex: 'half' })
+  // The types of browsers do not know `duplex`.
+  return new Request(request.url, { method, headers, signal, body: request.body, duplex: 'half' } as RequestInit)
 }
 
 /** Writes a body again that a parser has read. */
