@@ -12,7 +12,9 @@ type Words = (data: TaskError['data'], hint: Hint | undefined) => string
 const words: Readonly<Partial<Record<TaskErrorCode, Words>>> = {
   SCHEMA_MISSING: (_, hint) => `The tables of taskstream are not in ${database(hint)}. Run: taskstream migrate up`,
   SCHEMA_OLDER: ({ found, known }) =>
-    `The tables are at version ${String(found)}, and this release needs ${String(known)}. Run: taskstream migrate up`,
+    found === undefined
+      ? ''
+      : `The tables are at version ${String(found)}, and this release needs ${String(known)}. Run: taskstream migrate up`,
   SCHEMA_NEWER: ({ found, known }) =>
     `The tables are at version ${String(found)}, and this release knows ${String(known)}: upgrade @taskstream/task-cli`,
   TOPIC_UNKNOWN: ({ topic }, hint) =>

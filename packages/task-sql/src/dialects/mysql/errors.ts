@@ -3,6 +3,7 @@ import type { Shortage } from '@taskstream/task-api'
 import { busy } from '../shared/busy.ts'
 import { permissionDenied } from './rights.ts'
 import { nameOf } from '../shared/name-of.ts'
+import { columnMissing } from '../shared/column-missing.ts'
 import { sequenceBehind } from '../shared/sequence-behind.ts'
 
 const unreachableCodes = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'])
@@ -137,6 +138,8 @@ function classify(error: Error): TaskError | undefined {
   if (errno === 1146 && /task/.test(error.message)) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)
   }
+  // ER_BAD_FIELD_ERROR
+  if (errno === 1054) return columnMissing(error)
   // ER_DUP_ENTRY, for a number that was drawn from the sequence.
   if (errno === 1062 && isTaken(error.message)) return sequenceBehind(error)
   if (errno === 1153) {

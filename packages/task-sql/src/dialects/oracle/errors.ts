@@ -2,6 +2,7 @@ import { TaskError } from '@taskstream/task-api'
 import type { Shortage } from '@taskstream/task-api'
 import { busy } from '../shared/busy.ts'
 import { nameOf } from '../shared/name-of.ts'
+import { columnMissing } from '../shared/column-missing.ts'
 import { sequenceBehind } from '../shared/sequence-behind.ts'
 
 /** Errors of connections that were never made. */
@@ -175,6 +176,7 @@ function classify(error: Error): TaskError | undefined {
       because,
     )
   }
+  if (code === 'ORA-00904') return columnMissing(error)
   if (code === 'ORA-00001' && /\bTASK_KEY\b/.test(error.message)) return sequenceBehind(error)
   if (valueCodes.has(code)) {
     return new TaskError('ARGUMENT_INVALID', `A value is not one that its column takes (${error.message})`, { code }, because)

@@ -3,6 +3,7 @@ import type { Shortage } from '@taskstream/task-api'
 import { busy } from '../shared/busy.ts'
 import { nameOf } from '../shared/name-of.ts'
 import { permissionDenied } from './rights.ts'
+import { columnMissing } from '../shared/column-missing.ts'
 import { sequenceBehind } from '../shared/sequence-behind.ts'
 
 /** Errors of connections that were never made. */
@@ -143,6 +144,8 @@ function classify(error: Error, schema?: string): TaskError | undefined {
   if (code === '42P01' || code === '3F000') {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, { cause: error })
   }
+  // Of a function that later releases call with more arguments, PostgreSQL says that there is none.
+  if (code === '42703' || code === '42883') return columnMissing(error)
   if (code === 'CONNECTION_ENDED' || ended.test(error.message)) {
     return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, { cause: error })
   }
