@@ -10,6 +10,9 @@ const denied = /^(.+) command denied to user (\S+) for (?:table|column '[^']*' i
 /** "Access denied for user 'shop'@'%' to database 'app'" */
 const deniedDatabase = /^Access denied for user (\S+) to database '(.+)'$/
 
+/** Rights to define tables. */
+const definitions = /\b(?:CREATE|ALTER|DROP|INDEX|REFERENCES)\b/
+
 /** The error for a missing right. The server's message names the right. A message in another language is repeated as it is. */
 export function permissionDenied(error: Error, errno: number): TaskError {
   const [, privilege, , table] = denied.exec(error.message) ?? []
@@ -17,9 +20,13 @@ export function permissionDenied(error: Error, errno: number): TaskError {
   const because = { cause: error }
   if (privilege !== undefined && table !== undefined) {
     const needed = `${privilege} on ${table.replaceAll(/['`]/g, '')}`
+    // Whoever works on tasks is not meant to change the tables.
+    const helps = definitions.test(privilege)
+      ? `migrate as the user who makes the tables, to whom ${needed} is granted`
+      : `grant ${needed} to it, as an administrator, or use another user`
     return new TaskError(
       'PERMISSION_DENIED',
-      `This user may not do that: grant ${needed} to it, as an administrator, or use another user (${error.message})`,
+      `This user may not do that: ${helps} (${error.message})`,
       { errno, needed },
       because,
     )
