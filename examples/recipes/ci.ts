@@ -45,7 +45,7 @@ test('a mail is tried three times within three minutes', async () => {
 
   assert.deepEqual(
     tries.map(({ state }) => state),
-    ['suspended', 'suspended', 'failed'],
+    ['retrying', 'retrying', 'failed'],
   )
   assert.equal(stream.clock.now().toISOString(), '2026-01-01T00:03:00.000Z')
 })

@@ -66,10 +66,10 @@ test('tries that fail are tried again as time is moved on, each in its turn', as
   })
   await stream.submit(job, 'a')
   expect(await stream.drain()).toMatchObject([
-    { tries: 1, state: 'suspended', output: expect.stringContaining('try 1') as unknown },
+    { tries: 1, state: 'retrying', output: expect.stringContaining('try 1') as unknown },
   ])
   expect(await stream.drain({ advance: true })).toMatchObject([
-    { tries: 2, state: 'suspended' },
+    { tries: 2, state: 'retrying' },
     { tries: 3, state: 'succeeded' },
   ])
   expect(at).toEqual(['00', '01', '03'])
@@ -196,7 +196,7 @@ test('an input that does not fit fails alone in a drain, with the error of its s
   stream.tasks.push(stream.database, 'numbers', ['a', { identifier: 'b', input: '7' }])
   expect(await stream.drain({ advance: true })).toMatchObject([
     { id: '@1', tries: 1, state: 'failed', output: expect.stringContaining('is no JSON') as unknown },
-    { id: '@2', tries: 1, state: 'suspended', output: expect.stringContaining('not now') as unknown },
+    { id: '@2', tries: 1, state: 'retrying', output: expect.stringContaining('not now') as unknown },
     { id: '@2', tries: 2, state: 'succeeded' },
   ])
 })

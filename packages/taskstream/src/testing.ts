@@ -2,9 +2,9 @@
 import { generateKeyPairSync } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { checkInteger, checkNames, optionNames, TaskError } from '@taskstream/task-api'
-import type { PromotedDue, TaskInfo, TaskState } from '@taskstream/task-api'
+import type { PromotedDue, TaskInfo } from '@taskstream/task-api'
 import { completedChange, idOf, InProcess, isOf, jobHandler, jobNameOf, topicOf } from '@taskstream/task-jobs'
-import type { AnyJob, AnyTopic, Job, JobHandler, JobOf, Queue, Topic } from '@taskstream/task-jobs'
+import type { AnyJob, AnyTopic, Job, JobHandler, JobOf, JobState, Queue, Topic } from '@taskstream/task-jobs'
 import { systemClock } from '@taskstream/task-processor'
 import type { ProcessOptions } from '@taskstream/task-processor'
 import { testTasks } from '@taskstream/task-testing'
@@ -46,7 +46,7 @@ export interface DrainedJob {
   readonly id: string
   readonly tries: number
   /** The state of the job after this try. */
-  readonly state: TaskState
+  readonly state: JobState
   /** The error of a try that failed, or the message of the decision. */
   readonly output: string | undefined
 }
@@ -173,7 +173,8 @@ export class TestStream extends Stream<DatabaseSync, 'sync'> {
           job: (isQueue ? jobNameOf(task) : undefined) ?? topic,
           id: idOf(task),
           tries: task.tries,
-          state,
+          // The row of one that waits for its time is that of one that waits for somebody.
+          state: (state === 'suspended' ? completedChange(task, decision).state : undefined) ?? state,
           output: decision.toMessage(),
         })
     }
