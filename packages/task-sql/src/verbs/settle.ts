@@ -16,7 +16,8 @@ import { checkKnown } from './topics.ts'
 
 /** States in which a task may still succeed, and those in which nothing happens to it by itself any more. */
 const open = sql`(${states.active}, ${states.ready}, ${states.expired}, ${states.suspended})`
-const over = sql`(${states.failed}, ${states.filtered}, ${states.recreated}, ${states.redundant})`
+/** States in which a task has ended, and not succeeded. */
+export const over: Statement = sql`(${states.failed}, ${states.filtered}, ${states.recreated}, ${states.redundant})`
 /** How many dependencies follow tasks that have gone on as others, in one statement each. */
 // mutants: equivalent number, one more or less is as good
 const movedAtOnce = 1_000

@@ -9,6 +9,7 @@ import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { obstaclesOf } from './claim-singular.ts'
 import { infoOf } from './reference.ts'
+import { over } from './settle.ts'
 import { lookAt } from './why-found.ts'
 import { holderOf } from './why-held.ts'
 import type { Place } from './why-found.ts'
@@ -64,12 +65,14 @@ export function isUnreachable({ state, reason }: TaskInfo): boolean {
 /** The first task that this one needs, and that has not succeeded. Of one that has failed it is one whose success it needs. */
 function* needed({ dialect }: Context, { topic, sequence, blocked }: TaskInfo): Verb<Waited | undefined> {
   const { dependency, task } = dialect.tables
-  const which = blocked ? nothing : raw(' and d.tolerant = 0')
+  // One whose success does not matter is waited for until it has ended, or is gone.
+  const isOpen = sql` or coalesce(k.state, ${states.redundant}) not in ${over}`
+  const which = sql`(d.tolerant = 0${blocked ? isOpen : nothing})`
   const [row] = yield sql`
     select d.need, d.parent_topic, d.parent
       from ${dependency} d
       left join ${task} k on k.topic = d.parent_topic and k.sequence = d.parent
-     where d.topic = ${topic} and d.sequence = ${sequence} and (k.state is null or k.state <> ${states.succeeded})${which}
+     where d.topic = ${topic} and d.sequence = ${sequence} and (k.state is null or k.state <> ${states.succeeded}) and ${which}
      order by d.place
      ${dialect.expr.limit(raw('1'))}`
   return row && { topic: String(row['parent_topic']), sequence: toNumber(row['parent']), need: String(row['need']) }

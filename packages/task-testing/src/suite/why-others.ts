@@ -74,6 +74,18 @@ export const whyOthers: Part = part('the question why a task waits for another o
     expect([lost.by, lost.remedies]).toMatchObject([[{ sequence: middle, code: 'unknown' }], []])
   })
 
+  test('names what one waits for, and not what has failed and need not succeed', async () => {
+    const { tasks, topic, commit } = fixture
+    const [failed, gone] = await pushed('failed', 'gone')
+    await complete(TaskDecision.failure('broken'))
+    const [running, leaf] = await pushed('running', { identifier: 'leaf', suspended: true })
+    const on = (need: string, sequence: number, tolerant: boolean): object => ({ need, on: { topic, sequence }, tolerant })
+    const needs = [on('f', failed!, true), on('g', gone!, true), on('r', running!, true)] as never
+    await commit((tx) => tasks.depend(tx, { topic, sequence: leaf! }, needs))
+    await commit((tx) => tasks.purge(tx, topic, { sequences: [gone!] }))
+    expect(await whyOf(leaf!)).toMatchObject({ code: 'awaits', by: [{ sequence: running, need: 'r', code: 'next' }] })
+  })
+
   test('says as which task one has gone on, and how far that has come', async () => {
     const [first, second, third] = await pushed('first', 'second', 'third')
     const { topic } = fixture
