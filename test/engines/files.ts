@@ -139,7 +139,7 @@ const asked: Readonly<Record<string, Asked>> = {
   // Others keep no low watermark.
   'e2e/limits-history': oneOf('postgres-18'),
   // These start servers and files of their own, and put them into bad states.
-  'e2e/doctor-{postgres,partitions,replica}': oneOf('postgres-18'),
+  'e2e/{doctor-{postgres,partitions,replica},notify-queue}': oneOf('postgres-18'),
   'e2e/doctor-{mariadb,galera}': all(oneOf('mariadb'), ({ ownServer }) => !ownServer),
   'e2e/doctor-sqlite': oneOf('sqlite-file'),
   'plans/*': ({ plans }) => plans === true,

@@ -52,6 +52,17 @@ function make(describeNode: () => Told = () => node): Made {
 }
 
 describe('a process', () => {
+  test('gives its last report whole milliseconds, as a database takes no others', async () => {
+    const { reporting, limits, clock, pass } = make()
+    reporting.begin()
+    await pass(1)
+    const passed = clock.monotonicMs.bind(clock)
+    let asked = 0
+    Object.assign(clock, { monotonicMs: () => passed() + ++asked / 400 })
+    await reporting.stop()
+    expect(limits).toEqual([undefined, 4_999])
+  })
+
   test('tells of itself at its start, then every half a minute, and at its stop that it has stopped', async () => {
     const { reporting, sent, reports, limits, pass, clock } = make()
     reporting.begin()

@@ -24,13 +24,16 @@ export function toNode(console: TaskConsole): (incoming: IncomingMessage, outgoi
   }
 }
 
+/** Methods whose requests have no body, or cannot be made. */
+const bodiless = new Set(['GET', 'HEAD', 'TRACE', 'CONNECT'])
+
 /**
  * The listener's requests are objects that only look like one. What measures a body of unknown length makes a request of the request, which needs a true one.
  */
 function whole(request: Request): Request {
   const { headers, method, signal } = request
   const isMeasured = headers.has('content-length') && !headers.has('transfer-encoding')
-  if (isMeasured || method === 'GET' || method === 'HEAD') return request
+  if (isMeasured || bodiless.has(method)) return request
   // The types of browsers do not know `duplex`.
   return new Request(request.url, { method, headers, signal, body: request.body, duplex: 'half' } as RequestInit)
 }

@@ -110,7 +110,7 @@ export class Reporting {
     if (this.#telling) await within(clock, lastMs, this.#telling)
     // A report that is written after the last one would bring the process back to life.
     if (this.#telling) return
-    const atMostMs = Math.max(1, endMs - clock.monotonicMs())
+    const atMostMs = Math.max(1, Math.floor(endMs - clock.monotonicMs()))
     await within(
       clock,
       atMostMs,

@@ -180,16 +180,19 @@ export class Maintenance<Transaction> {
     await dispatcher.once<void>((transaction) => repository.refresh(transaction), { statementTimeoutMs: refreshTimeoutMs })
   }
 
-  /** Purges old tasks of each topic. An unknown topic must not keep others from being purged, and its polls report it. */
+  /** Purges old tasks of each topic. One that fails must not keep others from being purged. Of an unknown topic the polls tell. */
   async #purge(): Promise<void> {
+    const errors: unknown[] = []
     for (const { topic, retainMs } of this.#options.retained()) {
       try {
         for (const [state, olderThanMs] of Object.entries(retainMs))
           await this.#purgeState(topic, state as FilterState, olderThanMs)
       } catch (error) {
-        if (!isTaskError(error, 'TOPIC_UNKNOWN')) throw error
+        if (isTaskError(error, 'DATABASE_UNAVAILABLE')) throw error
+        if (!isTaskError(error, 'TOPIC_UNKNOWN')) errors.push(error)
       }
     }
+    if (errors.length > 0) throw errors[0]
   }
 
   /** Purges one state of a topic in chunks. Each chunk has its own transaction, so that nobody waits long for a purge. */

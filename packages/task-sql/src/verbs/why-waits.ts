@@ -16,6 +16,8 @@ import type { Place } from './why-found.ts'
 
 /** How many links are followed, so that an answer names the root of what is usual. */
 export const mostLinks = 5
+/** What has failed with what it needs begins again from the root on, so that each link must be known. */
+const mostUnreachable = 50
 
 /** A task that may be made ready and was not, for so long, is overdue. */
 const patienceMs = 2_000
@@ -35,7 +37,8 @@ export function codeOfRow({ state, due, blocked, tries }: TaskInfo, nowMs: numbe
 export function* waitsFor(context: Context, place: Place, task: TaskInfo): Verb<readonly Blocker[]> {
   const links: Blocker[] = []
   let [at, current] = [place, task]
-  while (links.length < mostLinks) {
+  const most = isUnreachable(task) ? mostUnreachable : mostLinks
+  while (links.length < most) {
     const isOfNeeds = current.blocked || isUnreachable(current)
     const next = isOfNeeds ? yield* needed(context, current) : yield* obstacle(context, at, current)
     if (!next) break
@@ -67,13 +70,14 @@ function* needed({ dialect }: Context, { topic, sequence, blocked }: TaskInfo): 
   const { dependency, task } = dialect.tables
   // One whose success does not matter is waited for until it has ended, or is gone.
   const isOpen = sql` or coalesce(k.state, ${states.redundant}) not in ${over}`
+  const isOver = sql`case when coalesce(k.state, ${states.redundant}) in ${over} then 0 else 1 end, `
   const which = sql`(d.tolerant = 0${blocked ? isOpen : nothing})`
   const [row] = yield sql`
     select d.need, d.parent_topic, d.parent
       from ${dependency} d
       left join ${task} k on k.topic = d.parent_topic and k.sequence = d.parent
      where d.topic = ${topic} and d.sequence = ${sequence} and (k.state is null or k.state <> ${states.succeeded}) and ${which}
-     order by d.place
+     order by ${blocked ? nothing : isOver}d.place
      ${dialect.expr.limit(raw('1'))}`
   return row && { topic: String(row['parent_topic']), sequence: toNumber(row['parent']), need: String(row['need']) }
 }

@@ -73,17 +73,25 @@ function sinceOf({ state, started, completed, created }: TaskInfo): Date {
   return (state === 'active' ? started : completed) ?? created
 }
 
+const hopeless: ReadonlySet<DiagnosisCode> = new Set<DiagnosisCode>(['unknown', 'redundant', 'recreated'])
 const revivable: ReadonlySet<DiagnosisCode> = new Set<DiagnosisCode>(['failed', 'expired', 'suspended', 'filtered'])
 
 function remediesOf(diagnosis: Diagnosis, task: TaskInfo): readonly Remedy[] {
   const { topic, sequence } = task
   const root = diagnosis.by.at(-1)
   if (!root || !isUnreachable(task)) return remediesOfOne(diagnosis, task)
-  // Without what is gone it fails again, whenever it is made ready.
-  if (root.code === 'unknown') return []
-  // What has failed with what it needs begins again after that.
+  // Without what is gone, or what another took the place of, it fails again whenever it is made ready.
+  if (hopeless.has(root.code)) return []
   const [first] = remediesOfOne({ ...diagnosis, code: 'awaits' }, task)
-  return [...(first ? [first] : []), { verb: 'redrive', topic, sequence, state: 'failed' }]
+  // What has failed with the root is blocked again once it begins, in this order.
+  const links = diagnosis.by.slice(0, -1).toReversed()
+  const again = [...links, { topic, sequence }].map((link): Remedy => ({
+    verb: 'redrive',
+    topic: link.topic,
+    sequence: link.sequence,
+    state: 'failed',
+  }))
+  return [...(first ? [first] : []), ...again]
 }
 
 function remediesOfOne({ code, also, by, owner, putOff }: Diagnosis, { topic, sequence }: TaskInfo): readonly Remedy[] {

@@ -56,7 +56,26 @@ const exhausted = /^timeout exceeded when trying to connect|Timeout acquiring a 
 const encodingCodes = new Set(['22P05', '22021'])
 
 /** A prepared statement is missing, or its name is taken: another client has used the same server connection. */
-export const forgottenCodes: ReadonlySet<string> = new Set(['26000', '42P05'])
+const forgottenCodes: ReadonlySet<string> = new Set(['26000', '42P05'])
+
+/** The functions of the server that say something under a code which also means other things. Their names are the same in every language. */
+const routines = {
+  /** The type of a column was changed, and the statement was prepared before. https://www.postgresql.org/docs/18/sql-prepare.html */
+  stalePlan: 'RevalidateCachedQuery',
+  /** https://www.postgresql.org/docs/18/sql-notify.html: a queue that is full fails transactions as they commit. */
+  notifyQueueFull: 'PreCommit_Notify',
+}
+
+/** Whether what was prepared on the connection is of no use any more. */
+export function isForgotten(error: unknown): boolean {
+  const { code, routine } = error as { readonly code?: unknown; readonly routine?: unknown }
+  return forgottenCodes.has(String(code)) || (code === '0A000' && routine === routines.stalePlan)
+}
+
+function isQueueFull(error: Error): boolean {
+  const { code, routine } = error as { readonly code?: unknown; readonly routine?: unknown }
+  return code === '54000' && routine === routines.notifyQueueFull
+}
 
 /** The messages of pg and Kysely when the pool or client had ended before, so that nothing was sent. */
 const ended = /^Client was closed|^Client has already been|^Cannot use a pool after|^driver has already been destroyed/
@@ -87,7 +106,7 @@ function classify(error: Error, schema?: string): TaskError | undefined {
       { cause: error },
     )
   }
-  if (forgottenCodes.has(code)) {
+  if (isForgotten(error)) {
     return new TaskError(
       'TRANSACTION_CONFLICT',
       `The connection lost the statements that were prepared on it: roll back and run the whole transaction again (${error.message})`,
@@ -121,7 +140,7 @@ function classify(error: Error, schema?: string): TaskError | undefined {
       { cause: error },
     )
   }
-  const shortOf = exhausted.test(error.message) ? 'connections' : shortages.get(code)
+  const shortOf = exhausted.test(error.message) ? 'connections' : isQueueFull(error) ? 'resources' : shortages.get(code)
   if (shortOf) return busy(shortOf, error, code ? { sqlState: code } : {})
   if (encodingCodes.has(code)) {
     return new TaskError(

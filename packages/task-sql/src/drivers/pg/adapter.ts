@@ -1,4 +1,4 @@
-import { forgottenCodes } from '../../dialects/postgres/errors.ts'
+import { isForgotten } from '../../dialects/postgres/errors.ts'
 import { perTexts } from '../../core/cache.ts'
 import { render } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
@@ -53,7 +53,7 @@ function preparing(): SqlAdapter<PgClient, 'async'> {
         return (await (client as unknown as PreparingClient).query({ name, text, values })).rows
       } catch (error) {
         // Something dropped the connection's prepared statements (DISCARD ALL). This transaction fails; the next prepares none and succeeds.
-        if (forgottenCodes.has(String((error as { code?: unknown }).code))) kept.set(client, false)
+        if (isForgotten(error)) kept.set(client, false)
         throw error
       }
     },

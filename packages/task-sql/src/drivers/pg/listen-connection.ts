@@ -31,6 +31,9 @@ export interface Listening {
   close(): Promise<void>
 }
 
+/** Takes what everybody has heard from the server's queue. Once the queue was full, nothing else does so, and every push is refused. */
+const clearing = 'select pg_catalog.pg_notification_queue_usage()'
+
 /** Connects to the server that takes writes, and listens. If notifications arrive at all, every commit after the returned promise resolved is heard. */
 export async function openListening(options: ListeningOptions): Promise<Listening> {
   const { channels, pingMs, selfTestMs, signal } = options
@@ -45,7 +48,7 @@ export async function openListening(options: ListeningOptions): Promise<Listenin
   })
   try {
     // One message reaches one connection to the server, even through a pooler. If the test channel is heard, the others are heard too.
-    await client.query([...names, testChannel].map((name) => `listen "${name}"`).join('; '))
+    await client.query([...[...names, testChannel].map((name) => `listen "${name}"`), clearing].join('; '))
   } catch (error) {
     await close(client)
     throw error
@@ -146,7 +149,7 @@ async function silence(client: PgListenClient, pingMs: number, signal: AbortSign
   while (!signal.aborted) {
     try {
       await delay(pingMs, undefined, { signal, ref: false })
-      const answered = client.query('select 1').then(
+      const answered = client.query(clearing).then(
         () => true,
         () => false,
       )
