@@ -17,6 +17,7 @@ test.each([
   ['DATABASE_BUSY', ['ORA-00054', 'ORA-02049', 'ORA-04021', 'ORA-30006']],
   ['DATABASE_READ_ONLY', ['ORA-01456', 'ORA-16000']],
   ['SCHEMA_MISSING', ['ORA-00942', 'ORA-02289']],
+  ['SCHEMA_OLDER', ['ORA-00904']],
   ['ARGUMENT_INVALID', ['ORA-01400', 'ORA-01438', 'ORA-12899', 'ORA-40478']],
   ['TRANSACTION_CLOSED', ['NJS-003', 'NJS-065', 'DPI-1010']],
   [
@@ -46,7 +47,7 @@ test.each([
 test('other errors keep their own name', () => {
   for (const error of [
     failure('ORA-00001'),
-    failure('ORA-00904'),
+    failure('ORA-00936'),
     new Error('no'),
     'ORA-00060',
     new TaskError('LIFECYCLE', 'no'),
