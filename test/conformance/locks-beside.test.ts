@@ -52,7 +52,7 @@ describe.skipIf(!canRun)('beside others', () => {
   test.each(['purge', 'redrive'] as const)('a %s locks no row that it passes, also not for a moment', async (verb) => {
     await fixture.nextTopic()
     const { tasks, topic, subject } = fixture
-    await fixture.push(...Array.from({ length: 300 }, (_, index) => `t${index}`))
+    await fixture.push(...Array.from({ length: 2_000 }, (_, index) => `t${index}`))
     const ask = (text: string): Promise<readonly Row[]> => subject.execute(observer.transaction, raw(text))
     await ask("set global innodb_monitor_enable = 'lock_rec_lock_requests'")
     const requests = async (): Promise<number> =>
@@ -63,7 +63,8 @@ describe.skipIf(!canRun)('beside others', () => {
     await fixture.commit((transaction) =>
       verb === 'purge' ? tasks.purge(transaction, topic, { states: ['succeeded'] }) : tasks.redrive(transaction, topic),
     )
-    expect((await requests()) - before).toBeLessThan(100)
+    // The server locks some rows of its own, such as those of statistics.
+    expect((await requests()) - before).toBeLessThan(1_000)
   })
 
   test('a heartbeat that is not committed keeps nobody from forgetting dead owners, or from taking a name', async () => {

@@ -206,7 +206,8 @@ onPostgres('an entry of pg', () => {
 
 test('an entry refuses what would fail at its first statement', async () => {
   type Make = (db: unknown, options: object) => unknown
-  const db = {}
+  const there = (): void => {}
+  const db = { transaction: there, connection: there, getConnection: there, $transaction: there }
   const sqlTag = (): void => {}
   const wrong = /^database must be one of postgres, mariadb, mysql, sqlite: "oracle"$/
   for (const make of [ofKnex, ofTypeorm, ofPrisma] as Make[]) expect(() => make(db, { database: 'oracle' })).toThrow(wrong)

@@ -145,7 +145,7 @@ describe.skipIf(!canRun)('behind a pooler in transaction mode', () => {
       fixture.commit((transaction) =>
         fixture.subject.execute(transaction, sql`select query from pg_stat_activity where application_name = 'straight'`),
       )
-    await expect.poll(last).toEqual([{ query: 'select 1' }])
+    await expect.poll(last).toEqual([{ query: 'select pg_catalog.pg_notification_queue_usage()' }])
     expect(reasons).toEqual([])
   })
 

@@ -101,7 +101,7 @@ export const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[]
   ],
   [
     'push, external ids that are there',
-    { postgres: 1_000, mariadb: 350 },
+    { postgres: 1_000, mariadb: 450 },
     (tasks, transaction) =>
       tasks.push(
         transaction,
@@ -171,7 +171,7 @@ export const verbs: readonly (readonly [name: string, most: Most, verb: Verb])[]
   ],
   [
     'purge, a portion',
-    { postgres: 1_000, mariadb: 1_700 },
+    { postgres: 1_000, mariadb: 2_100 },
     (tasks, transaction) => tasks.purge(transaction, 'plain', { limit: 100 }),
   ],
   [

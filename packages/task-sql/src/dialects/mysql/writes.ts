@@ -24,6 +24,8 @@ interface MysqlStatements {
 
 /** Extra rows that are read, because other transactions may be working on the first ones. */
 const spareRows = 1_000
+/** Those that are read at first where rows are seldom locked. */
+const fewSpareRows = 100
 
 /** The limit (exclusive) of random marks. An update marks its rows, so that they can be told apart from rows that others have written. */
 const markBelow = 2 ** 47
@@ -85,9 +87,10 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
     const most = limit === undefined ? nothing : sql` limit ${limit}`
     return yield sql`select ${columns} from ${byKey(topic, keys)} where ${which}${most} ${lock('t', locked)}`
   }
-  /** Sequences of rows, read without locks. */
-  function* candidates({ topic, read, which = everyRow, first }: Selection): Verb<readonly number[]> {
-    const order = first ? sql` order by ${first.orderBy} limit ${first.limit * 2 + spareRows}` : nothing
+  /** Sequences of rows, read without locks. @param spare how many more than are wanted, as others may have locked some */
+  function* candidates(selection: Selection, spare = (selection.first?.limit ?? 0) + spareRows): Verb<readonly number[]> {
+    const { topic, read, which = everyRow, first } = selection
+    const order = first ? sql` order by ${first.orderBy} limit ${first.limit + spare}` : nothing
     const from = read?.from ?? sql`${task} t`
     const rows = yield sql`select t.sequence from ${from} where ${read?.topic ?? sql`t.topic = ${topic}`} and ${which}${order}`
     return rows.map(toSequence)
@@ -156,7 +159,13 @@ export function mysqlWrites(tables: MysqlTables, variant: MysqlVariant): MysqlSt
       tasks: function* (selection, columns) {
         const { topic, sequences, which, first, locked } = selection
         if (sequences) return yield* locksOfRows.tasks(selection, columns)
-        return yield* lockByKey(topic, yield* candidates(selection), which ?? everyRow, locked, first?.limit, columns)
+        const lockSome = (keys: readonly number[]): Verb<readonly Row[]> =>
+          lockByKey(topic, keys, which ?? everyRow, locked, first?.limit, columns)
+        const few = yield* candidates(selection, fewSpareRows)
+        const rows = yield* lockSome(few)
+        // Mostly nobody has locked any of them.
+        const isEnough = !first || rows.length === first.limit || few.length < first.limit + fewSpareRows
+        return isEnough ? rows : yield* lockSome(yield* candidates(selection))
       },
       identified: function* (topic, identifiers, which, locked) {
         const found = yield sql`select t.sequence from ${identified(topic, identifiers)} and ${which}`
