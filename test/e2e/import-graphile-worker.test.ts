@@ -64,6 +64,9 @@ describe.skipIf(!canRun)('from graphile-worker', () => {
     await utils.addJob('kept', { n: 9 }, { maxAttempts: 1 })
     await utils.addJob('kept', { n: 7 }, { maxAttempts: 5 })
     await runOnce({ pgPool, taskList: { kept: fails }, concurrency: 1, noHandleSignals: true, logger: quiet })
+    // The library may go on before it has written that a try failed.
+    const failed = `select count(*)::int as count from ${jobs} where last_error is not null and locked_at is null`
+    await expect.poll(async () => (await query(shared.url, failed))[0]!['count']).toBe(2)
     // The retry is due in some seconds, as is written in the row; here it is due now.
     await query(shared.url, `update ${jobs} set run_at = now() where attempts = 1 and max_attempts = 5`)
     await utils.addJob('kept', { n: 1 }, { jobKey: 'ann' })
