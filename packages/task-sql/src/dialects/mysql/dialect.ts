@@ -208,7 +208,7 @@ function* findTables(schema: Statement, joins: Statement): Verb<boolean> {
   if (level > highestJoins) {
     throw new TaskError(
       'RUNTIME_UNSUPPORTED',
-      `This server has join_cache_level = ${level}, by which it returns tasks out of their order: set it to ${highestJoins}, its default, for the user of taskstream at least`,
+      `This server has join_cache_level = ${level}, by which it returns tasks out of their order: set it to ${highestJoins}, its default, at least for the sessions of taskstream`,
       { found: `join_cache_level = ${level}`, needed: `at most ${highestJoins}` },
     )
   }

@@ -12,9 +12,9 @@ export function epochMs(column: Statement): Statement {
 }
 
 /**
- * Somebody may have written `infinity` by hand, which is no number: it must not keep the other tasks of its topic from being read. The latest instant that is
- * read is later than that of blocked tasks. These functions are those of
- * the aggregates `min` and `max`: unlike `least` and `greatest` they make null of null.
+ * Bounds an instant by dates. Somebody may have written `infinity` by hand, which is no number: it must not keep the other tasks of its topic from being
+ * read. The upper bound is later than the due time of blocked tasks. The functions are those of the aggregates `min` and `max`, because `least` and
+ * `greatest` pass over null.
  */
 function withinDates(instant: Statement): Statement {
   return sql`pg_catalog.timestamptz_smaller(pg_catalog.timestamptz_larger(${instant}, timestamptz '0001-01-01Z'), timestamptz '10000-01-01Z')`
