@@ -26,6 +26,7 @@ export function handlerContext(signal: AbortSignal = new AbortController().signa
       return signal.aborted ? (signal.reason as TaskError) : undefined
     },
     clock: systemClock,
+    isHung: false,
     at: () => {},
     stuck: () => {},
     report: () => {},

@@ -89,6 +89,35 @@ describe.skipIf(!canRun)('a handler of single tasks', () => {
     gate.resolve()
   })
 
+  test('leaves no more tasks behind than it has at work at a time, and gives the others back with their tries', async () => {
+    await fixture.push(...Array.from({ length: 30 }, (_, index) => String(index)))
+    const gate = Promise.withResolvers<void>()
+    let alive = 0
+    let most = 0
+    const { clock, node } = fixture.clocked({})
+    await using _ = node
+    node.process(fixture.topic, {
+      concurrency: 1,
+      handler: eachTask(
+        async () => {
+          most = Math.max(most, ++alive)
+          await gate.promise
+          alive--
+        },
+        { concurrency: 3, timeoutMs: 1_000, abortMs: 500 },
+      ),
+    })
+    await node.start()
+    await expect.poll(() => alive).toBe(3)
+    clock.advance(1_500)
+    await expect.poll(fixture.states).toEqual({ failed: 3, delayed: 27 })
+    await expect.poll(() => node.troubles).toEqual([`poll ${fixture.topic}`])
+    expect((await fixture.page()).map(({ tries }) => tries).filter((tries) => tries > 0)).toHaveLength(3)
+    gate.resolve()
+    await expect.poll(fixture.states).toEqual({ failed: 3, succeeded: 27 })
+    expect(most).toBe(3)
+  })
+
   test('is retried by the class of its error, in the order of its identifier, and fails when its tries are used up', async () => {
     class Busy extends Error {}
     await fixture.next({ condition: 'singular-by-identifier' })

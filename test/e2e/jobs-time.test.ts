@@ -78,6 +78,44 @@ describe.skipIf(!canRun)('the time of a try', () => {
     expect([stuck, await fixture.effects()]).toEqual([[7_000], []])
   })
 
+  test('leaves no more handlers behind than may be at work at a time, says so, and goes on once they end', async () => {
+    const clock = watchedClock()
+    const job = defineJob('hung', { timeoutMs: 5_000, retry: never })
+    const go = Promise.withResolvers<void>()
+    const told: unknown[] = []
+    let [alive, most] = [0, 0]
+    await using stream = fixture.streamOf({
+      clock,
+      heartbeatIntervalMs: 3_000,
+      leaseMs: 86_400_000,
+      maintenanceIntervalMs: 86_400_000,
+      listener: {
+        onError: ({ activity, error }) => void (activity === 'poll' && told.push(error)),
+        onRecovered: ({ activity }) => void told.push(activity),
+      },
+    })
+    stream.handle(
+      job,
+      async () => {
+        most = Math.max(most, ++alive)
+        await go.promise
+        alive--
+      },
+      { concurrency: 2 },
+    )
+    await stream.start()
+    for (let count = 0; count < 7; count++) await stream.submit(job)
+    await expect.poll(() => alive).toBe(2)
+    clock.advance(5_000)
+    clock.advance(2_000)
+    await expect.poll(() => told).toMatchObject([{ code: 'HANDLERS_HUNG', data: { topic: 'hung', hung: 2 } }])
+    expect(stream.troubles).toEqual(['poll hung'])
+    await expect.poll(() => fixture.states(job)).toEqual({ failed: 2, ready: 5 })
+    go.resolve()
+    await expect.poll(() => fixture.states(job)).toEqual({ failed: 2, succeeded: 5 })
+    expect([told.slice(1), most, stream.troubles]).toEqual([['poll'], 2, []])
+  })
+
   test('begins anew with extend, up to maxRunMs, and cannot be extended when it is up', async () => {
     const clock = watchedClock()
     const job = defineJob('extended', { timeoutMs: 4_000, maxRunMs: 10_000, retry: never })

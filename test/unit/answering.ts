@@ -5,6 +5,7 @@ import { SharedCommits } from '../../packages/task-processor/src/batches/shared-
 import { SharedCompletions } from '../../packages/task-processor/src/batches/shared-completions.ts'
 import type { BatchHandler } from '../../packages/task-processor/src/core/task-handler.ts'
 import { Dispatcher } from '../../packages/task-processor/src/core/dispatcher.ts'
+import { HungHandlers } from '../../packages/task-processor/src/core/hung-handlers.ts'
 import { safeListener } from '../../packages/task-processor/src/core/listener.ts'
 import type { SafeListener, TaskListener } from '../../packages/task-processor/src/core/listener.ts'
 import type { CompletingEnvironment } from '../../packages/task-processor/src/batches/completing.ts'
@@ -135,6 +136,10 @@ export function answering(...heard: readonly string[]): Answering {
     completions: new SharedCompletions(environment),
     commits: new SharedCommits({ ...environment, clock }, 1),
     clock,
+    hung: new HungHandlers(
+      () => 2,
+      () => {},
+    ),
     wake: () => {},
     timeoutMs: undefined,
     abortMs: 1_000,

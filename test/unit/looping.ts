@@ -2,6 +2,7 @@
 import { TaskDecision, TaskError } from '@taskstream/task-api'
 import type { HeldTask, PollOptions, PromotedDue, SlotWish } from '@taskstream/task-api'
 import type { BatchEnvironment } from '../../packages/task-processor/src/batches/batch.ts'
+import { HungHandlers } from '../../packages/task-processor/src/core/hung-handlers.ts'
 import { Leftovers } from '../../packages/task-processor/src/batches/leftovers.ts'
 import { unlimited } from '../../packages/task-processor/src/polling/limiter.ts'
 import type { TaskLimiter } from '../../packages/task-processor/src/polling/limiter.ts'
@@ -125,6 +126,10 @@ export function looping(options: LoopingOptions = {}): Looping {
     completions: new SharedCompletions({ repository, dispatcher, topic: 'mail' }),
     commits: new SharedCommits({ repository, dispatcher, topic: 'mail', clock }, 1),
     clock,
+    hung: new HungHandlers(
+      () => concurrency,
+      () => looped.loop.wake(),
+    ),
     timeoutMs,
   })
   const counting: TaskLimiter = {

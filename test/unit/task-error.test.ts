@@ -60,6 +60,7 @@ const codes: Readonly<Record<TaskErrorCode, true>> = {
   TASK_ID_TAKEN: true,
   LEASE_LOST: true,
   TASK_TIMEOUT: true,
+  HANDLERS_HUNG: true,
   SHUTDOWN: true,
   SUPPLEMENT_DUPLICATE: true,
   SUPPLEMENT_MISSING: true,

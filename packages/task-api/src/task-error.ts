@@ -125,6 +125,11 @@ export const taskErrorCodes = {
   LEASE_LOST: 'LEASE_LOST',
   /** The reason of an aborted signal: the handler took longer than its timeout: `data.timeoutMs`. */
   TASK_TIMEOUT: 'TASK_TIMEOUT',
+  /**
+   * So many handlers of a topic run on after their time was up that the process takes no more of its tasks: `data.topic`, and `data.hung`, how many. Heed
+   * the signal, and restart the process.
+   */
+  HANDLERS_HUNG: 'HANDLERS_HUNG',
   /** The reason of an aborted signal: the node or the scheduler is stopping, and its grace is over. */
   SHUTDOWN: 'SHUTDOWN',
   /** There is such a supplement already: `data.token`, `data.task`, `data.qualifier`. */

@@ -21,6 +21,8 @@ export interface NodeTopic {
   readonly emptyMs?: number
   /** Tasks of which a handler was asked to let go, and that it goes on with. At most 100. */
   readonly stuck?: readonly StuckTask[]
+  /** How many handlers run on, though their time was up and their tasks were decided without them. */
+  readonly hung?: number
   /** How many attempts have ended in the last minute, and how many of them failed, timed out or are to be retried. */
   readonly ended?: number
   readonly failed?: number

@@ -104,7 +104,8 @@ function topicsOf({ report }: NodeInfo): string | undefined {
 
 function busyOf({ report }: NodeInfo): string | undefined {
   if (!report || report.stopped || report.topics.length === 0) return undefined
-  return `${sum(report.topics.map(({ busy }) => busy))}/${sum(report.topics.map(({ concurrency }) => concurrency))}`
+  const hung = sum(report.topics.map((topic) => topic.hung))
+  return `${sum(report.topics.map(({ busy }) => busy))}/${sum(report.topics.map(({ concurrency }) => concurrency))}${hung > 0 ? `, ${hung} hung` : ''}`
 }
 
 function troubleOf({ report }: NodeInfo): string | undefined {

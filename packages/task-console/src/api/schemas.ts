@@ -168,6 +168,7 @@ export const nodeSchema: z.ZodType = z.strictObject({
         .array(z.strictObject({ sequence, attempt: count, forMs: count }))
         .optional()
         .describe('Handlers that were asked to let go, and have not.'),
+      hung: count.optional().describe('How many handlers run on, though their tasks were decided without them.'),
       error: trouble.optional(),
       newer: trouble.optional().describe('Since when it puts off what a later release has pushed.'),
     }),

@@ -87,10 +87,12 @@ export async function nodePage(asked: Asked, given: Given, { root }: Surrounding
     { name: 'failed', isNumber: true, cell: ({ failed }) => String(failed ?? '') },
     {
       name: 'do not let go',
-      cell: ({ topic, stuck = [] }) =>
-        stuck.length === 0
-          ? nothing
-          : html`${stuck.slice(0, 5).map(({ sequence, forMs }) => html`${taskLink(root, { topic, sequence })} (${roughly(forMs)}) `)}`,
+      cell: ({ topic, stuck = [], hung = 0 }) => {
+        const held = stuck
+          .slice(0, 5)
+          .map(({ sequence, forMs }) => html`${taskLink(root, { topic, sequence })} (${roughly(forMs)}) `)
+        return held.length + hung === 0 ? nothing : html`${held}${hung > 0 ? `${hung} of tasks that were decided` : nothing}`
+      },
     },
     {
       name: 'trouble',

@@ -103,13 +103,13 @@ export function routedHandler<Transaction>(
         slots,
         handle: async ([task], context) => {
           // A stop hands the job back. Otherwise its try is refunded, and whoever has room takes it.
-          if (!slots.take() && !(await slots.wait(context.clock)))
-            return context.aborted ? undefined : decided(task!, TaskDecision.snooze({ afterMs: 0 }))
+          if (!slots.take() && !(await slots.wait(context.clock))) return context.aborted ? undefined : decided(task!, later)
           let isFree = false
           let begunMs: number | undefined
           try {
             // The job may have been cancelled, or the stream stopped, while it waited.
             if (!task || context.aborted) return undefined
+            if (context.isHung) return decided(task, later)
             const route = routeOf(task)
             // Nothing of the job is read before: its version and its input may be anybody's.
             const refused = signatures.refused(route.job, task, context)
@@ -138,6 +138,9 @@ function decided(task: HeldTask, decision: TaskDecision): Map<HeldTask, TaskDeci
   decisions.set(task, decision)
   return decisions
 }
+
+/** Gives the try back: another process may have a slot for it. */
+const later = TaskDecision.snooze({ afterMs: 0 })
 
 /** After how many milliseconds a job is tried again whose needs could not be read. */
 const unreadMs = 1_000

@@ -25,6 +25,8 @@ export class TryTime {
   /** Undefined without a limit. */
   #givenUp: PromiseWithResolvers<never> | undefined
   #cancel: (() => void) | undefined
+  /** The handler that may be left behind. Undefined if nobody could leave it. */
+  #outcome: Promise<unknown> | undefined
   #ended = false
   #isLost = false
 
@@ -62,8 +64,9 @@ export class TryTime {
    */
   of(outcome: unknown, leave?: (late: TaskError) => TaskError): unknown {
     if (!this.#givenUp) return outcome
+    this.#outcome = Promise.resolve(outcome)
     const { promise } = this.#givenUp
-    return Promise.race([outcome, leave ? promise.catch((late: TaskError) => Promise.reject(leave(late))) : promise])
+    return Promise.race([this.#outcome, leave ? promise.catch((late: TaskError) => Promise.reject(leave(late))) : promise])
   }
 
   /** Why a try failed whose handler threw: an aborted call may throw an error of its own. */
@@ -87,6 +90,7 @@ export class TryTime {
   /** Begins the time anew, for a run of the commit: what the database is waited for before does not count. */
   again(): void {
     this.#cancel?.()
+    this.#outcome = undefined
     this.#ended = false
     this.#begunMs = this.#clock.monotonicMs()
     this.#begin()
@@ -116,7 +120,7 @@ export class TryTime {
       )
       this.#abort(late)
       this.#cancel = this.#clock.after(abortMs, () => {
-        this.#context.stuck(this.#task, heldMs + abortMs)
+        this.#context.stuck(this.#task, heldMs + abortMs, this.#outcome)
         this.#givenUp!.reject(late)
       })
     })

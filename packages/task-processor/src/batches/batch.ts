@@ -1,6 +1,7 @@
 import type { DiscardedState, Execution, HeldTask, StuckTask, TaskError, TaskRepository } from '@taskstream/task-api'
 import type { Clock } from '../core/clock.ts'
 import type { Dispatcher } from '../core/dispatcher.ts'
+import type { HungHandlers } from '../core/hung-handlers.ts'
 import type { BatchEvent, SafeListener } from '../core/listener.ts'
 import type { RetryPolicy } from '../core/retry-policy.ts'
 import type { SharedCommits } from './shared-commits.ts'
@@ -18,6 +19,7 @@ export interface BatchEnvironment<Transaction> {
   readonly retry: RetryPolicy | undefined
   readonly listener: SafeListener
   readonly clock: Clock
+  readonly hung: HungHandlers
   /** Wakes the processor of another topic. */
   readonly wake: (topic: string) => void
   /** The states whose tasks are deleted in the transaction that ends them. Then a completion is several statements. */
@@ -48,8 +50,6 @@ export interface Batch {
   readonly setback: boolean
   /** Resolves when the batch is released; never rejects. */
   readonly ended: Promise<void>
-  /** Resolves when the handler's code has ended too, which may be later; never rejects. */
-  readonly handled: Promise<void>
   /** The batch in events. `at` is the task at which its handler is. */
   readonly event: BatchEvent & { readonly at?: HeldTask }
   /** Asks the handler to let go. */

@@ -10,8 +10,9 @@ export interface Asked {
   readonly event: BatchEvent
   readonly signal: AbortSignal
   readonly aborted: TaskError | undefined
+  readonly isHung: boolean
   reach(task: HeldTask): void
-  stuck(task: HeldTask, heldMs: number): void
+  stuck(task: HeldTask, heldMs: number, handled?: PromiseLike<unknown>, ofBatch?: number): void
 }
 
 /** What a handler is given. An object literal with getters would make two functions and a shape of its own for each batch, which takes longer than all else. */
@@ -20,6 +21,7 @@ export class GivenContext<Transaction> implements HandlerContext<Transaction> {
   readonly clock: Clock
   declare readonly signal: AbortSignal
   declare readonly aborted: TaskError | undefined
+  declare readonly isHung: boolean
   readonly complete: HandlerContext<Transaction>['complete']
   readonly failed: HandlerContext<Transaction>['failed']
   readonly at: HandlerContext<Transaction>['at']
@@ -38,10 +40,11 @@ export class GivenContext<Transaction> implements HandlerContext<Transaction> {
     this.clock = clock
     Object.defineProperty(this, 'signal', GivenContext.#signal)
     Object.defineProperty(this, 'aborted', GivenContext.#aborted)
+    Object.defineProperty(this, 'isHung', GivenContext.#isHung)
     this.complete = complete
     this.failed = (task, error) => failed(task, error, retry)
     this.at = (task) => handling.reach(task)
-    this.stuck = (task, heldMs) => handling.stuck(task, heldMs)
+    this.stuck = (task, heldMs, handled, ofBatch) => handling.stuck(task, heldMs, handled, ofBatch)
     this.report = (error, decisions) =>
       listener.onError({ ...handling.event, tasks: [...decisions.keys()], activity: 'handle', error, decisions })
     this.wake = wake
@@ -52,6 +55,13 @@ export class GivenContext<Transaction> implements HandlerContext<Transaction> {
     enumerable: true,
     get() {
       return this.#handling.signal
+    },
+  }
+
+  static readonly #isHung: PropertyDescriptor & ThisType<GivenContext<unknown>> = {
+    enumerable: true,
+    get() {
+      return this.#handling.isHung
     },
   }
 

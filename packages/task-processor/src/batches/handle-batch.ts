@@ -3,6 +3,7 @@ import type { Completion, Execution, HeldTask, TaskRepository, TransactionSource
 import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { Dispatcher } from '../core/dispatcher.ts'
+import { HungHandlers } from '../core/hung-handlers.ts'
 import { LeasedBatch } from './leased-batch.ts'
 import { safeListener } from '../core/listener.ts'
 import type { RetryPolicy } from '../core/retry-policy.ts'
@@ -91,6 +92,10 @@ export async function handleBatch<Transaction>(
     // mutants: equivalent number:0, a single batch is alone either way
     commits: new SharedCommits({ dispatcher, repository, topic, clock }, 1),
     handler: open.handle,
+    hung: new HungHandlers(
+      () => Infinity,
+      () => {},
+    ),
     abortMs: 2e3,
     wake: () => {},
   }

@@ -108,9 +108,14 @@ export class Handling<Transaction> {
     this.#at = task
   }
 
+  get isHung(): boolean {
+    return this.#environment.hung.isFull
+  }
+
   /** Reports that a task's handler did not let go in time. */
-  stuck(at: HeldTask, heldMs: number): void {
+  stuck(at: HeldTask, heldMs: number, handled?: PromiseLike<unknown>, ofBatch?: number): void {
     this.#ask([at])
+    if (handled) this.#environment.hung.add(handled, ofBatch)
     this.#environment.listener.onStuck({ ...this.event, at, heldMs })
   }
 

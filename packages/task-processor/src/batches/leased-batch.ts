@@ -90,6 +90,7 @@ export class LeasedBatch<Transaction> implements Batch {
     return this.#ended
   }
 
+  /** Resolves when the handler's code has ended too, which may be later; never rejects. */
   get handled(): Promise<void> {
     return this.#handled
   }
@@ -174,7 +175,10 @@ export class LeasedBatch<Transaction> implements Batch {
     }
   }
 
-  readonly #onStuck = (reason: TaskError): void => void (this.#taking = this.#takeFrom(reason))
+  readonly #onStuck = (reason: TaskError): void => {
+    this.#environment.hung.add(this.#handled)
+    this.#taking = this.#takeFrom(reason)
+  }
 
   readonly #complete: HandlerContext<Transaction>['complete'] = (decide) => {
     const { topic, listener, clock } = this.#environment

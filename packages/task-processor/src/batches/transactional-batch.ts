@@ -72,6 +72,7 @@ export class TransactionalBatch<Transaction> implements Batch {
     return this.#ended
   }
 
+  /** Resolves when the handler's code has ended too, which may be later; never rejects. */
   get handled(): Promise<void> {
     return this.#run?.handled ?? this.#ended
   }
@@ -132,7 +133,10 @@ export class TransactionalBatch<Transaction> implements Batch {
           this.#run = last =
             tasks.length > 0
               ? new Run(this.#environment, transaction, tasks, lift, {
-                  onStuck: () => this.giveUp(),
+                  onStuck: () => {
+                    this.#environment.hung.add(this.handled)
+                    this.giveUp()
+                  },
                   holdsSlots: this.#holdsSlots,
                 })
               : undefined

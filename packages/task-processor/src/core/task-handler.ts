@@ -37,8 +37,15 @@ export interface HandlerContext<Transaction> {
   failed(task: HeldTask, error: unknown): TaskDecision
   /** Says which task the handler is working on. The events `onStuck` and `onBlocked` have this task as `at`. */
   at(task: HeldTask): void
-  /** Reports that a task's handler did not let go when its time was up, and that the task is decided without it. */
-  stuck(task: HeldTask, heldMs: number): void
+  /**
+   * Reports that a task's handler did not let go when its time was up, and that the task is decided without it.
+   *
+   * @param handled settles when the handler has ended after all
+   * @param ofBatch how many such handlers a batch has at work at a time. Default: 1
+   */
+  stuck(task: HeldTask, heldMs: number, handled?: PromiseLike<unknown>, ofBatch?: number): void
+  /** Whether so many handlers of the topic hang that no more should begin: put tasks off that were not begun. */
+  readonly isHung: boolean
   /**
    * Tells the listener of an error that the handler has not thrown, as `onError` with the activity `handle`.
    *

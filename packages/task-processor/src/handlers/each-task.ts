@@ -32,6 +32,8 @@ export interface EachTaskOptions {
 const names = optionNames<EachTaskOptions>('eachTask', { concurrency: true, timeoutMs: true, abortMs: true })
 
 const success = TaskDecision.success()
+/** Gives the try back: another process may have room for it. */
+const later = TaskDecision.snooze({ afterMs: 0 })
 
 const calls = channel(taskChannel)
 
@@ -52,7 +54,7 @@ export function eachTask<Transaction>(
   checkInteger('concurrency', concurrency, 1, 1_000)
   if (timeoutMs !== undefined) checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)
   checkInteger('abortMs', abortMs, 0, 86_400_000)
-  const handleAnyhow = timeoutMs === undefined ? handle : timed(handle, timeoutMs, abortMs)
+  const handleAnyhow = timeoutMs === undefined ? handle : timed(handle, timeoutMs, abortMs, concurrency)
   // Tasks of a batch may be handled side by side, and what is logged meanwhile is of one of them.
   const handleTold: SingleHandler<Transaction> = (task, context) =>
     calls.runStores({ task } satisfies TaskCall, () => handleAnyhow(task, context))
@@ -65,6 +67,7 @@ export function eachTask<Transaction>(
     handleOne: SingleHandler<Transaction>,
   ): void | Promise<void> => {
     if (context.aborted) return undefined
+    if (context.isHung) return void decisions.set(task, later)
     context.at(task)
     try {
       const outcome = handleOne(task, context)
@@ -121,7 +124,12 @@ function refuse<Transaction>(
 }
 
 /** Asks each task's handler to let go when its time is up, and does not wait for one that goes on. */
-function timed<Transaction>(handle: SingleHandler<Transaction>, timeoutMs: number, abortMs: number): SingleHandler<Transaction> {
+function timed<Transaction>(
+  handle: SingleHandler<Transaction>,
+  timeoutMs: number,
+  abortMs: number,
+  concurrency: number,
+): SingleHandler<Transaction> {
   return async (task, context) => {
     const { clock, signal } = context
     const own = new AbortController()
@@ -130,19 +138,25 @@ function timed<Transaction>(handle: SingleHandler<Transaction>, timeoutMs: numbe
     let cancel = clock.after(timeoutMs, () => {
       own.abort(late)
       cancel = clock.after(abortMs, () => {
-        context.stuck(task, timeoutMs + abortMs)
+        context.stuck(task, timeoutMs + abortMs, handled, concurrency)
         givenUp.reject(late)
       })
     })
+    let handled: PromiseLike<TaskDecision | void> | undefined
     try {
-      const handled = handle(task, {
+      const outcome = handle(task, {
         ...context,
         signal: AbortSignal.any([signal, own.signal]),
         get aborted() {
           return context.aborted ?? (own.signal.aborted ? late : undefined)
         },
+        get isHung() {
+          return context.isHung
+        },
       })
-      return await Promise.race([handled, givenUp.promise])
+      if (!isThenable(outcome)) return outcome
+      handled = outcome
+      return await Promise.race([outcome, givenUp.promise])
     } catch (error) {
       throw own.signal.aborted ? late : error
     } finally {

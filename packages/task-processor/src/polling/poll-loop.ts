@@ -21,8 +21,6 @@ const promoteEveryMs = 1_000
 /** The loop that polls a topic, and the only place that sleeps. It polls ahead while earlier batches are handled, up to the topic's concurrency. */
 export class PollLoop<Transaction> {
   readonly batches: Set<Batch> = new Set()
-  /** Batches that were given up while their handlers run on. Polling stops when there are as many as the topic's concurrency. */
-  readonly #stuck: Set<Batch> = new Set()
   readonly #environment: BatchEnvironment<Transaction>
   readonly #settings: PollSettings<Transaction>
   readonly #wake: Wake
@@ -66,7 +64,7 @@ export class PollLoop<Transaction> {
     this.#room = new PollRoom({
       clock: environment.clock,
       settings,
-      holding: () => ({ batches: this.batches, stuck: this.#stuck, isPlain: this.#plain }),
+      holding: () => ({ batches: this.batches, hung: environment.hung, isPlain: this.#plain }),
       onRoom: () => this.wake(),
     })
   }
@@ -107,7 +105,9 @@ export class PollLoop<Transaction> {
       const version = this.#wake.version
       if (!this.#mayPoll()) {
         this.#emptyAt = undefined
+        const { hung, topic } = this.#environment
         if (this.#settings.isQuiet()) await this.#letGo()
+        else if (hung.isFull) this.#polling.failed(hung.toError(topic))
         // The loop is woken when a batch ends, and when the lease holds again.
         await this.#sleep.alone(version, promoteEveryMs)
         continue
@@ -335,17 +335,7 @@ export class PollLoop<Transaction> {
     this.#settings.leftovers.add(this.#environment.topic, batch.undecided)
     this.#pauseAfter(batch)
     release()
-    // Without a time limit, a batch ends when its handler has ended.
-    if (this.#environment.timeoutMs === undefined) return this.#wake.wake()
-    this.#stuck.add(batch)
-    void batch.handled.then(() => {
-      this.#stuck.delete(batch)
-      this.#wake.wake()
-    })
-    await undefined
-    // The batch has made room already, although its handler runs on and wakes the loop only when it ends.
-    // mutants: equivalent condition:true, a second wake-up changes nothing
-    if (this.#stuck.has(batch)) this.#wake.wake()
+    this.#wake.wake()
   }
 
   /** Pauses polling after a batch that could not be completed, as its tasks would be polled and handled again at once. */

@@ -1,14 +1,14 @@
 import type { Clock } from '../core/clock.ts'
 import { HeldAhead, mostAhead } from './held-ahead.ts'
 import { unlimited } from './limiter.ts'
+import type { HungHandlers } from '../core/hung-handlers.ts'
 import type { PollSettings } from './poll-settings.ts'
 
 /** What a loop holds of its topic. */
 interface Holding {
   /** Batches that are held. */
   readonly batches: { readonly size: number }
-  /** Batches that were given up while their handlers run on. */
-  readonly stuck: { readonly size: number }
+  readonly hung: HungHandlers
   /** Whether the topic is plain, as far as is known. */
   readonly isPlain: boolean
 }
@@ -61,8 +61,8 @@ export class PollRoom<Transaction> {
   /** Whether there is room for a batch. */
   isThere(): boolean {
     const { concurrency } = this.#options.settings
-    const { batches, stuck } = this.#options.holding()
-    const isThere = stuck.size < concurrency && (this.#ahead?.mayPoll ?? batches.size < concurrency)
+    const { batches, hung } = this.#options.holding()
+    const isThere = !hung.isFull && (this.#ahead?.mayPoll ?? batches.size < concurrency)
     this.#isFull = !isThere
     return isThere
   }
@@ -70,10 +70,10 @@ export class PollRoom<Transaction> {
   /** How many batches the next poll may bring: one at least. */
   batchesAtOnce(): number {
     const { concurrency, limiter, mode, poll } = this.#options.settings
-    const { batches, stuck } = this.#options.holding()
+    const { batches, hung } = this.#options.holding()
     // A slot of the limiter, or a transaction, is for one batch. Several batches come by one poll, as a poll costs more than most of its rows.
     if (limiter !== unlimited || mode === 'transactional') return 1
-    const room = this.#ahead ? Math.floor(this.#ahead.room / poll.size) : concurrency - Math.max(batches.size, stuck.size)
+    const room = this.#ahead ? Math.floor(this.#ahead.room / poll.size) : concurrency - Math.max(batches.size, hung.batches)
     return Math.max(1, Math.min(this.#step, room, Math.floor(mostAhead / poll.size)))
   }
 

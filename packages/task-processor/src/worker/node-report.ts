@@ -36,6 +36,7 @@ function describeTopic<Transaction>({
   emptyMs,
   idleMs,
   slots,
+  hung,
 }: TaskManager<Transaction>): NodeTopic {
   const { mode, size } = processing
   const all = [...batches]
@@ -50,6 +51,7 @@ function describeTopic<Transaction>({
     idleMs,
     ...(emptyMs !== undefined && { emptyMs }),
     ...(stuck.length > 0 && { stuck }),
+    ...(hung > 0 && { hung }),
   }
 }
 

@@ -5,6 +5,7 @@ import type { Batch, BatchEnvironment } from '../batches/batch.ts'
 import { within } from '../core/clock.ts'
 import type { Leftovers } from '../batches/leftovers.ts'
 import type { TaskLimiter } from '../polling/limiter.ts'
+import { HungHandlers } from '../core/hung-handlers.ts'
 import { Condition } from '../core/listener.ts'
 import type { Patience } from '../core/patience.ts'
 import { PollLoop } from '../polling/poll-loop.ts'
@@ -22,7 +23,7 @@ import type { HandlerSlots, OpenHandler } from '../core/task-handler.ts'
 /** The parts of a node that its task managers need. */
 export interface ManagerEnvironment<Transaction> extends Omit<
   BatchEnvironment<Transaction>,
-  'handler' | 'commits' | 'completions' | 'retry' | 'timeoutMs' | 'abortMs'
+  'handler' | 'commits' | 'completions' | 'retry' | 'timeoutMs' | 'abortMs' | 'hung'
 > {
   readonly limiter: TaskLimiter
   readonly leftovers: Leftovers<Transaction>
@@ -48,6 +49,8 @@ export class TaskManager<Transaction> {
   readonly processing: Processing<Transaction>
   readonly #environment: ManagerEnvironment<Transaction>
   readonly #limits: SharedLimits<Transaction>
+  /** A new start begins with those that the last one has left. */
+  readonly #hung: HungHandlers
   #running: Running<Transaction> | undefined
   /** Starts that are under way. */
   readonly #starting: Set<Promise<boolean>> = new Set()
@@ -63,6 +66,10 @@ export class TaskManager<Transaction> {
     this.processing = processing
     this.#environment = environment
     this.#limits = new SharedLimits(environment)
+    this.#hung = new HungHandlers(
+      () => this.slots?.concurrency ?? this.concurrency,
+      () => this.wake(),
+    )
   }
 
   /** Whether the manager polls. */
@@ -103,6 +110,11 @@ export class TaskManager<Transaction> {
   /** What its handler handles at this moment, if it has batches that wait in it. */
   get slots(): HandlerSlots | undefined {
     return this.#running?.handler.slots
+  }
+
+  /** How many of its handlers run on although their tasks were decided without them. */
+  get hung(): number {
+    return this.#hung.size
   }
 
   /**
@@ -287,7 +299,7 @@ export class TaskManager<Transaction> {
     const { limiter, leftovers, lease, look, defaultIdleMs, isQuiet, listener, ...environment } = this.#environment
     const { order, condition } = topicOptions ?? {}
     const { processing } = this
-    const shared = { ...environment, discard: discarded(retainMs) }
+    const shared = { ...environment, hung: this.#hung, discard: discarded(retainMs) }
     const completions = new SharedCompletions(shared)
     const commits = new SharedCommits(shared, share)
     return new PollLoop(
