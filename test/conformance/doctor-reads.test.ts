@@ -82,7 +82,7 @@ describe.skipIf(!canRun || engine.adapts === false)('an examination', () => {
   test.skipIf(engine.family === 'sqlite' || engine.connections === 1)(
     'has the server break off what takes too long',
     async () => {
-      const sleep = isPostgres ? raw('select pg_catalog.pg_sleep(3600)') : raw('select sleep(3600) as slept')
+      const sleep = isPostgres ? raw('select pg_catalog.pg_sleep(3600)::text as slept') : raw('select sleep(3600) as slept')
       expect(isTaskError(await look(sleep, 50), 'DATABASE_BUSY')).toBe(true)
     },
   )

@@ -31,7 +31,7 @@ describe.skipIf(!canRun)('maintenance on PostgreSQL', () => {
   test('limitStatements ends a statement that takes longer, and leaves a limit of the caller alone', async () => {
     const slow = fixture.commit(async (transaction) => {
       await fixture.tasks.limitStatements(transaction, 20)
-      await fixture.subject.execute(transaction, sql`select pg_sleep(60)`)
+      await fixture.subject.execute(transaction, sql`select pg_sleep(60)::text as slept`)
     })
     await expect(slow).rejects.toMatchObject({ code: '57014' })
     const own = await fixture.commit(async (transaction) => {

@@ -226,6 +226,29 @@ describe.skipIf(!canRun)('the handler of a job', () => {
     expect(errors).toEqual(Array.from({ length: 7 }, () => 'LIFECYCLE'))
   })
 
+  test('is told if it asks for a commit, or goes on, when it has returned already', async () => {
+    const job = defineJob('after', { input: json<string>() })
+    const returned = Promise.withResolvers<void>()
+    const late: unknown[] = []
+    await using stream = fixture.streamOf()
+    stream.handle(job, ({ input, commit, next }) => {
+      const ask: () => unknown =
+        input === 'commit' ? () => commit((transaction) => fixture.effect(transaction, 'lost')) : () => next(job, 'again')
+      void returned.promise.then(ask).catch((error: unknown) => late.push(error))
+    })
+    await stream.start()
+    for (const what of ['commit', 'next']) await stream.submit(job, what)
+    await expect.poll(() => fixture.states(job)).toEqual({ succeeded: 2 })
+    returned.resolve()
+    await expect.poll(() => late).toHaveLength(2)
+    for (const error of late)
+      expect(error).toMatchObject({
+        code: 'LIFECYCLE',
+        message: expect.stringMatching(/called (commit|next) after it had returned/),
+      })
+    expect(await fixture.effects()).not.toContain('lost')
+  })
+
   test('handles no more jobs at a time than it may, though it has more at hand', async () => {
     const job = defineJob('limited', { input: json<number>() })
     let open = 0

@@ -35,6 +35,36 @@ async function started(subject: Subject, groupId: string, taskId: string, option
   }
 }
 
+describe.skipIf(!canRun)('tables that somebody drops under a leader', () => {
+  test.each([true, false])('are made again if it may make them: %s', async (createTables) => {
+    await using subject = await openSubject()
+    const repository = subject.tasks() as unknown as CoordinatedRepository<AnyTransaction>
+    await make(subject, 255, key)
+    const errors: unknown[] = []
+    await using node = new Leader<AnyTransaction>({
+      repository,
+      transactions: subject.transactions,
+      groupId: 'group',
+      taskId: 'node',
+      createTables,
+      livenessCheckIntervalMs: 5_000,
+      heartbeatIntervalMs: 100,
+      listener: { onError: (error) => void errors.push(error) },
+    })
+    await node.start()
+    expect(node.term).toBe(1)
+    for (const table of ['token_holder', 'health_check'])
+      await subject.transactions(async (transaction) => void (await subject.execute(transaction, raw(`drop table ${table}`))))
+    await expect
+      .poll(() => errors.slice(0, 1))
+      .toMatchObject([{ code: 'SCHEMA_MISSING', message: expect.stringContaining('createTables') }])
+    if (!createTables) return
+    // Where the suite works with the least rights, somebody else has to make them.
+    if (isMysql) await make(subject, 255, key)
+    await expect.poll(() => node.term, { timeout: 20_000 }).toBe(2)
+  })
+})
+
 describe.skipIf(!canRun)('nobody leads', () => {
   test.each([
     ['that of groups', { ...key, token: 'check (term > 0)' }],

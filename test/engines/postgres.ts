@@ -7,6 +7,7 @@ import type { AnyTransaction } from '@taskstream/task-testing/suite'
 import pg from 'pg'
 import { isWorker } from '../databases/least-privilege.ts'
 import { asPostgresAdministrator, createPostgresUsers } from '../databases/least-privilege-postgres.ts'
+import { readableTypes } from './readable-types.ts'
 import type { EngineFacts } from './registry.ts'
 import { repositories } from './subject.ts'
 import type { Subject, Unmigrated } from './subject.ts'
@@ -64,7 +65,7 @@ export async function openPostgres(
   remove: () => Promise<void> = async () => {},
   owner: string = url,
 ): Promise<Subject> {
-  const pool = new pg.Pool({ connectionString: url, max: 10 })
+  const pool = new pg.Pool({ connectionString: url, max: 10, types: readableTypes })
   pool.on('error', () => {})
   const transactions = pgTransactions(pool) as TransactionSource<AnyTransaction>
   const owners = owner === url ? pool : new pg.Pool({ connectionString: owner, max: 10 })

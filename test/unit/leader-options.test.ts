@@ -7,7 +7,9 @@ import { checkSettings } from '../../packages/task-coordination/src/database-set
 import { checkLeader, checkTables } from '../../packages/task-coordination/src/leader-options.ts'
 import type { LeaderSettings } from '../../packages/task-coordination/src/leader-options.ts'
 
-const settingsOf = (options: object = {}): LeaderSettings => checkLeader({ groupId: 'g', ...options } as never)
+const repository = { coordination: { takeOver: () => {} } }
+const settingsOf = (options: object = {}): LeaderSettings =>
+  checkLeader({ groupId: 'g', repository, transactions: () => {}, ...options } as never)
 
 function errorOf(call: () => void): TaskError {
   try {
@@ -52,6 +54,12 @@ describe('the options of a leader', () => {
     [{ livenessCheckIntervalMs: 49, heartbeatIntervalMs: 10 }, 'livenessCheckIntervalMs'],
     [{ livenessCheckIntervalMs: 499, heartbeatIntervalMs: 100 }, 'livenessCheckIntervalMs'],
     [{ taskId: 'x'.repeat(256) }, 'taskId'],
+    [{ clock: {} }, 'clock'],
+    [{ clock: { monotonicMs: () => 0 } }, 'clock'],
+    [{ close: 'x' }, 'close'],
+    [{ repository: {} }, 'repository.coordination'],
+    [{ repository: null }, 'repository.coordination'],
+    [{ transactions: null }, 'transactions'],
   ])('%o are refused', (options, argument) => {
     expect(errorOf(() => settingsOf(options))).toMatchObject({ code: 'ARGUMENT_INVALID', data: { argument } })
   })

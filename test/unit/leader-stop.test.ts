@@ -1,5 +1,5 @@
 /** What a node leaves undone, and what it leaves behind, when it stops. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { memoryGroup } from '../coordination/memory-group.ts'
 import type { MemoryNode } from '../coordination/memory-group.ts'
 
@@ -35,6 +35,59 @@ describe('a leader', () => {
     expect([a.leader.term, group.rows.beats]).toEqual([undefined, {}])
     await b.leader.start()
     expect(b.leader.term).toBeDefined()
+  })
+
+  test('is followed only once work has ended that stops it before it waits for anything', async () => {
+    const group = memoryGroup()
+    const [a, b] = [group.node('a'), group.node('b')]
+    await a.leader.start()
+    await b.leader.start()
+    const order: string[] = []
+    const gate = Promise.withResolvers<void>()
+    let stopping: Promise<void> | undefined
+    const first = a.leader.run(async () => {
+      stopping = a.leader.stop({ graceMs: 10_000 })
+      await gate.promise
+      order.push('a has ended')
+    })
+    const refused = expect(first).rejects.toMatchObject({ code: 'LIFECYCLE' })
+    const second = b.leader.run(() => void order.push('b works'))
+    await group.pass(500)
+    expect([order, b.leader.term]).toEqual([[], undefined])
+    gate.resolve()
+    await group.pass(500)
+    await Promise.all([stopping, refused, second])
+    expect(order).toEqual(['a has ended', 'b works'])
+  })
+
+  test('leads and stops, whatever its listener throws', async () => {
+    const warned: string[] = []
+    const hear = ({ message }: Error): void => void warned.push(message)
+    process.on('warning', hear)
+    onTestFinished(() => void process.off('warning', hear))
+    const hostile: object = new Proxy(
+      {},
+      {
+        get() {
+          throw new Error('of the proxy')
+        },
+      },
+    )
+    const group = memoryGroup()
+    const a = group.node('a', {
+      listener: {
+        onElected: () => Promise.reject(Object.create(null) as Error) as unknown as void,
+        onDeposed: () => {
+          throw hostile
+        },
+      },
+    })
+    await a.leader.start()
+    expect(a.leader.term).toBe(1)
+    await a.leader.stop()
+    await expect
+      .poll(() => warned)
+      .toEqual(Array.from({ length: 2 }, () => 'A listener of the group "group" threw: a value of type object'))
   })
 
   test('that has never started touches no table when it stops', async () => {

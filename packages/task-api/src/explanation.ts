@@ -20,6 +20,11 @@ export function describe(explanation: TaskExplanation): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }
 
+/** The text of whatever somebody else's code has thrown, with its stack if it has one. It never throws. */
+export function thrownText(thrown: unknown): string {
+  return describe(explain(thrown)[0] ?? String(thrown))
+}
+
 function textOfError(error: Error): string {
   try {
     // A stack may be empty. Oracle stores an empty text as null, so a stored explanation is never empty.

@@ -1,4 +1,4 @@
-import { TaskError } from '@taskstream/task-api'
+import { isTaskError, TaskError } from '@taskstream/task-api'
 import type { CoordinationTables, Execution, GroupLeader } from '@taskstream/task-api'
 import { limitTransactions } from '@taskstream/task-processor'
 import type { LimitedTransactions } from '@taskstream/task-processor'
@@ -30,6 +30,8 @@ export class Candidate<Transaction> {
   #vainSinceMs: number | undefined
   /** Whether this node has sent a heartbeat, as far as it knows. */
   #hasEntered = false
+  /** Whether the last look has found no tables. */
+  #isTableless = false
   /** Why this node stands for election no longer. */
   #closed: TaskError | undefined
 
@@ -70,11 +72,7 @@ export class Candidate<Transaction> {
       tables = await find()
       if (!tables.found && refused !== undefined) throw refused
     }
-    if (!tables.found)
-      throw new TaskError(
-        'SCHEMA_MISSING',
-        'The tables token_holder and health_check are not in this database: let createTables be true, or make them',
-      )
+    if (!tables.found) throw tablesMissing()
     checkTables(this.#settings, tables)
   }
 
@@ -85,6 +83,19 @@ export class Candidate<Transaction> {
    * @throws TaskError TASK_ID_TAKEN, once; DATABASE_BUSY if it has tried in vain to take over for too long; the reason of `close`; errors of the database
    */
   async look(): Promise<number> {
+    // Somebody has dropped the tables.
+    if (this.#isTableless) await this.prepare()
+    this.#isTableless = false
+    try {
+      return await this.#look()
+    } catch (error) {
+      if (!isTaskError(error, 'SCHEMA_MISSING')) throw error
+      this.#isTableless = true
+      throw tablesMissing(error)
+    }
+  }
+
+  async #look(): Promise<number> {
     const { member, clock, heartbeatIntervalMs, patienceMs } = this.#settings
     const { coordination } = this.#repository
     this.#checkOpen()
@@ -231,4 +242,9 @@ export class Candidate<Transaction> {
       { groupId, taskId },
     )
   }
+}
+
+function tablesMissing(cause?: unknown): TaskError {
+  const message = 'The tables token_holder and health_check are not in this database: let createTables be true, or make them'
+  return new TaskError('SCHEMA_MISSING', message, {}, { cause })
 }

@@ -94,6 +94,21 @@ export interface LeaderSettings {
 export function checkLeader(options: LeaderOptions<never>): LeaderSettings {
   checkNames(names, options)
   const { groupId, taskId = `${hostname().slice(0, 200)}:${process.pid}`, createTables = true, clock = systemClock } = options
+  const methods = [
+    [
+      'repository.coordination',
+      (options.repository as Partial<CoordinatedRepository<never>> | undefined)?.coordination,
+      'takeOver',
+    ],
+    ['clock', clock, 'monotonicMs'],
+    ['clock', clock, 'after'],
+  ] as const
+  for (const [name, value, method] of methods)
+    if (typeof (value as unknown as Readonly<Record<string, unknown>> | null | undefined)?.[method] !== 'function')
+      throw invalid(name, typeof value, `must have the method ${method}`)
+  for (const name of ['transactions', 'close'] as const)
+    if (typeof (options[name] ?? options.transactions) !== 'function')
+      throw invalid(name, typeof options[name], 'must be a function')
   const { livenessCheckIntervalMs = 30_000, heartbeatIntervalMs = 1_000 } = options
   checkText('groupId', groupId, idLength)
   checkText('taskId', taskId, idLength)

@@ -1,4 +1,4 @@
-import { checkDuration, checkNames, isTaskError, optionNames, TaskError } from '@taskstream/task-api'
+import { checkDuration, checkNames, isTaskError, optionNames, TaskError, thrownText } from '@taskstream/task-api'
 import type { Execution, GroupMember, Outcome, TransactionSource } from '@taskstream/task-api'
 import { Wake } from '@taskstream/task-processor'
 import { Candidate } from './candidate.ts'
@@ -79,6 +79,16 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
     })
   }
 
+  /** Begins the work a moment later: it is known by then to a stop that it asks for itself. */
+  async #begin<Result>(
+    tenure: Tenure,
+    work: (leadership: Leadership<Transaction, E>) => Result | Promise<Result>,
+  ): Promise<Result> {
+    await undefined
+    tenure.signal.throwIfAborted()
+    return work(this.#leadership(tenure))
+  }
+
   /** The group, and this node's name in it. */
   get member(): GroupMember {
     return this.#settings.member
@@ -125,7 +135,7 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
   async run<Result>(work: (leadership: Leadership<Transaction, E>) => Result | Promise<Result>): Promise<Result> {
     for (;;) {
       const tenure = await this.#elected()
-      const running = (async () => work(this.#leadership(tenure)))()
+      const running = this.#begin(tenure, work)
       this.#runs.set(running, tenure)
       try {
         const result = await running
@@ -293,12 +303,12 @@ export class Leader<Transaction, E extends Execution = Execution> implements Asy
   #report(error: unknown): void {
     const { onError } = this.#listener
     if (onError) this.#tell(() => onError.call(this.#listener, error))
-    else process.emitWarning(`The group "${this.member.groupId}": ${error instanceof Error ? error.stack : String(error)}`)
+    else process.emitWarning(`The group "${this.member.groupId}": ${thrownText(error)}`)
   }
 
   #tell(call: () => unknown): void {
     const warn = (error: unknown): void =>
-      process.emitWarning(`A listener of the group "${this.member.groupId}" threw: ${String(error)}`)
+      process.emitWarning(`A listener of the group "${this.member.groupId}" threw: ${thrownText(error)}`)
     try {
       const told = call()
       if (told instanceof Promise) told.catch(warn)

@@ -152,6 +152,8 @@ class RunningJob<Transaction> {
   readonly #task: HeldTask
   readonly #context: HandlerContext<Transaction>
   readonly #time: TryTime
+  /** Whether the handler has returned, or is waited for no longer: what it asks for then would be lost. */
+  #isOver = false
   #commit: JobCommit<Transaction> | undefined
   /** What `next` has returned last. */
   #continuation: JobContinuation | undefined
@@ -192,6 +194,7 @@ class RunningJob<Transaction> {
       // Whatever is decided is refused, and reported as lost. If it were not, the job would be tried again.
       return TaskDecision.snooze({ afterMs: 0 })
     } finally {
+      this.#isOver = true
       handled?.()
       time.end()
     }
@@ -248,11 +251,13 @@ class RunningJob<Transaction> {
     const { process, closesAbandoned } = this.#environment
     const time = this.#time
     time.again()
+    this.#isOver = false
     try {
       const outcome = process.within(done, () => work(transaction))
       if (!closesAbandoned) return await outcome
       return await time.of(outcome, (late) => new TaskError('TRANSACTION_ABANDONED', late.message, late.data, { cause: late }))
     } finally {
+      this.#isOver = true
       time.end()
     }
   }
@@ -281,10 +286,12 @@ class RunningJob<Transaction> {
 
   commits(work: (transaction: Transaction) => unknown): JobCommit<Transaction> {
     if (this.#commit) throw this.#misuse('called commit twice: one transaction completes it')
+    if (this.#isOver) throw this.#misuse('called commit after it had returned, or its time was up: write `return commit(…)`')
     return (this.#commit = new JobCommit(work))
   }
 
   goesOn(job: AnyJob, given: PushArguments<unknown>): JobContinuation {
+    if (this.#isOver) throw this.#misuse('called next after it had returned, or its time was up: write `return next(…)`')
     return (this.#continuation = new JobContinuation(job, given))
   }
 

@@ -86,11 +86,13 @@ export class Handling<Transaction> {
     this.#trace = listener.onStart({ topic: this.#environment.topic, tasks: this.#tasks })
     this.#watch(onStuck)
     const context = new GivenContext(this, this.#environment, complete)
+    // A handler may take its tasks out of the list, and they stay those of the batch.
+    const given = [...this.#tasks]
     try {
       // This confines `enterWith` in the handler to this call: the same loop calls other handlers. A snapshot would do the same, and makes more objects.
       return new AsyncResource('taskstream.handle').runInAsyncScope(() =>
         // mutants: equivalent condition:true, without subscribers a direct call is only faster
-        channels.hasSubscribers ? this.#told(async () => handler(this.#tasks, context)) : handler(this.#tasks, context),
+        channels.hasSubscribers ? this.#told(async () => handler(given, context)) : handler(given, context),
       )
     } finally {
       listener.onDispatched(this.event)

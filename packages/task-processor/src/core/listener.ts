@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
-import { invalid } from '@taskstream/task-api'
+import { invalid, thrownText } from '@taskstream/task-api'
 import type { Completion, HeldTask, TaskDecision, TimerKey } from '@taskstream/task-api'
 import type { Outcomes } from './outcomes.ts'
 
@@ -159,12 +159,12 @@ function tell(listener: TaskListener, name: keyof TaskListener, event: unknown):
 
 /** Reports a topic that is not processed, if the listener has no `onFatal`. */
 function warnFatal({ topic, error }: Parameters<SafeListener['onFatal']>[0]): void {
-  process.emitWarning(`Topic "${topic}" is not processed: ${error instanceof Error ? error.stack : String(error)}`)
+  process.emitWarning(`Topic "${topic}" is not processed: ${thrownText(error)}`)
 }
 
 /** Reports an error of a listener, which must not make anything else fail. */
 export function warn(who: string, error: unknown): void {
-  process.emitWarning(`${who} threw: ${error instanceof Error ? error.stack : String(error)}`)
+  process.emitWarning(`${who} threw: ${thrownText(error)}`)
 }
 
 /** Turns a run of failures into one event, and the first success after it into another. */

@@ -1,4 +1,5 @@
 /** How channels are heard. */
+import { thrownText } from '@taskstream/task-api'
 import { subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel'
 
 /** Undoes a subscription. */
@@ -11,7 +12,7 @@ function harmless<Message>(hear: (message: Message) => void): (message: unknown)
     try {
       hear(message as Message)
     } catch (error) {
-      if (!hasThrown) process.emitWarning(`Telemetry threw: ${error instanceof Error ? error.stack : String(error)}`)
+      if (!hasThrown) process.emitWarning(`Telemetry threw: ${thrownText(error)}`)
       hasThrown = true
     }
   }

@@ -356,10 +356,11 @@ function* affected(
       select p.topic, r.identifier
         from ${tables.topic} p, (select distinct identifier from touched) r
        where p.topic = ${recheck} )`
+  // Prisma refuses an answer with a column of the type void.
   const woken =
     recheck === undefined || channel === undefined
       ? nothing
-      : sql`, case when count(*) > 0 then pg_catalog.pg_notify(${channel}, ${recheck}) end as woken`
+      : sql`, case when count(*) > 0 then pg_catalog.pg_notify(${channel}, ${recheck})::text end as woken`
   const rows = yield sql`
     with touched as (${update})${noted}
     select count(*)::int as count, case when count(*) < ${expected.length}::int then pg_catalog.string_agg(sequence::text, ',') end as sequences${woken}

@@ -86,7 +86,7 @@ function classify(error: Error): TaskError | undefined {
       )
     default:
   }
-  if (error.message.startsWith('no such table: task')) {
+  if (/^no such table: (?:main\.)?(?:task|token_holder\b|health_check\b)/.test(error.message)) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)
   }
   if (/^no such column: |^table task\w* has no column named /.test(error.message)) return columnMissing(error)
