@@ -35,6 +35,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'e2e/app': oneOf('sqlite-file', 'postgres-18'),
   // `busy` needs a file to which another connection writes.
   'conformance/busy': oneOf('sqlite-file', 'node-sqlite'),
+  // Other libraries have connections of their own, which are not asked for their file.
+  'e2e/file-gone': oneOf('sqlite-file', 'node-sqlite'),
   'conformance/own-transaction': oneOf('sqlite-memory', 'sqlite-file'),
 
   // A prepared begin of libSQL that was refused stays unfinished.

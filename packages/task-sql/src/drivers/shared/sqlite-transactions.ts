@@ -6,6 +6,7 @@ import { classifySqliteError } from '../../dialects/sqlite/errors.ts'
 import { asWork, untilAtRest, untilSettled } from '../../core/under-way.ts'
 import { nested } from './only-connection.ts'
 import { errorOrigin } from './error-origin.ts'
+import { WatchedFile } from './watched-file.ts'
 
 export interface SqliteTransactionsOptions {
   /** How long a transaction waits to begin while other processes write, in milliseconds, before DATABASE_BUSY. Default 10 000. */
@@ -57,6 +58,7 @@ function isOpen({ isTransaction, inTransaction }: SqliteDatabase): boolean {
 /** Begins without waiting, as the driver's wait would block the event loop. Afterwards the connection has its own timeout again. */
 function beginAtOnce(database: SqliteDatabase): () => void {
   let asked: { get(): unknown } | undefined
+  const file = new WatchedFile(database)
   return () => {
     // SQLite keeps the answer of a prepared pragma, but evaluates the pragma's table function each time.
     asked ??= database.prepare('select timeout from pragma_busy_timeout') as { get(): unknown }
@@ -67,6 +69,12 @@ function beginAtOnce(database: SqliteDatabase): () => void {
       database.exec(beginning)
     } finally {
       database.exec(`pragma busy_timeout = ${Number(timeout)}`)
+    }
+    try {
+      file.check()
+    } catch (error) {
+      database.exec('rollback')
+      throw error
     }
   }
 }
