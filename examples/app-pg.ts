@@ -11,19 +11,19 @@ const cleanup = defineJob('cleanup', { timer: '03:00 Europe/Oslo' })
 
 export const placeOrder = (order: z.infer<typeof Order>) =>
   stream.transaction(async (tx) => {
-    await tx.query('insert into orders values ($1, $2, $3)', [order.id, order.customer, order.total])
+    await tx.query('insert into orders values ($1, $2, $3, false)', [order.id, order.customer, order.total])
+    await stream.push(tx, reminder, order, { delayMs: 14 * 86_400_000 })
     return stream.push(tx, invoice, order)
   })
 export const pay = (id: number) =>
   stream.transaction(async (tx) => {
-    await tx.query('update invoices set paid = true where order_id = $1', [id])
+    await tx.query('update orders set paid = true where id = $1', [id])
     await stream.cancel(tx, reminder, `order ${id}`)
   })
 stream.handle(invoice, ({ input, commit }) =>
   commit(async (tx) => {
-    await tx.query('insert into invoices values ($1, $2, false)', [input.id, input.total])
+    await tx.query('insert into invoices values ($1, $2)', [input.id, input.total])
     await stream.push(tx, email, { to: input.customer, subject: `Invoice ${input.id}` })
-    await stream.push(tx, reminder, input, { delayMs: 14 * 86_400_000 })
   }),
 )
 stream.handle(email, ({ input }) => console.log(`to ${input.to}: ${input.subject}`))

@@ -11,19 +11,19 @@ const cleanup = defineJob('cleanup', { timer: '03:00 Europe/Oslo' })
 
 export const placeOrder = (order: z.infer<typeof Order>) =>
   stream.transaction((tx) => {
-    tx.prepare('insert into orders values (?, ?, ?)').run(order.id, order.customer, order.total)
+    tx.prepare('insert into orders values (?, ?, ?, 0)').run(order.id, order.customer, order.total)
+    stream.push(tx, reminder, order, { delayMs: 14 * 86_400_000 })
     return stream.push(tx, invoice, order)
   })
 export const pay = (id: number) =>
   stream.transaction((tx) => {
-    tx.prepare('update invoices set paid = 1 where order_id = ?').run(id)
+    tx.prepare('update orders set paid = 1 where id = ?').run(id)
     stream.cancel(tx, reminder, `order ${id}`)
   })
 stream.handle(invoice, ({ input, commit }) =>
   commit((tx) => {
-    tx.prepare('insert into invoices values (?, ?, 0)').run(input.id, input.total)
+    tx.prepare('insert into invoices values (?, ?)').run(input.id, input.total)
     stream.push(tx, email, { to: input.customer, subject: `Invoice ${input.id}` })
-    stream.push(tx, reminder, input, { delayMs: 14 * 86_400_000 })
   }),
 )
 stream.handle(email, ({ input }) => console.log(`to ${input.to}: ${input.subject}`))

@@ -63,9 +63,9 @@ describe.skipIf(!canRun)('the shop', () => {
     await using subject = await openSubject()
     const tasks = subject.tasks()
     await subject.owner.transactions(async (transaction) => {
-      await subject.execute(transaction, raw('create table orders (id integer, customer text, total integer)'))
       const paid = subject.engine === 'postgres' ? 'boolean' : 'integer'
-      await subject.execute(transaction, raw(`create table invoices (order_id integer, total integer, paid ${paid})`))
+      await subject.execute(transaction, raw(`create table orders (id integer, customer text, total integer, paid ${paid})`))
+      await subject.execute(transaction, raw('create table invoices (order_id integer, total integer)'))
       await subject.execute(transaction, raw('create table carts (expired boolean)'))
     })
     const invoices = async (): Promise<number[]> => {
