@@ -1,7 +1,7 @@
 /** Jobs are pushed in the caller's transaction, with an input that is checked as their handler will get it. */
-import type { TaskInfo } from '@taskstream/task-api'
+import type { TaskError, TaskInfo } from '@taskstream/task-api'
 import { codeOf } from '@taskstream/task-testing/suite'
-import { defineJob, json } from 'taskstream'
+import { defineJob, defineTopic, json } from 'taskstream'
 import type { Job, JobRef } from 'taskstream'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -28,6 +28,35 @@ describe.skipIf(!canRun)('a job', () => {
     const ref = await stream.transaction<JobRef>((transaction) => stream.push(transaction, job, { n: 2 }))
     expect(ref).toMatchObject({ job: 'in-transaction', topic: 'in-transaction', outcome: 'created', id: `@${ref.sequence}` })
     expect(await fixture.page(job)).toMatchObject([{ sequence: ref.sequence, identifier: 'in-transaction', input: '{"n":2}' }])
+  })
+
+  test('that is refused rejects where verbs are promises, and takes its transaction with it, awaited or not', async () => {
+    const job = defineJob('refused-at-once', { input: z.object({ n: z.number() }) })
+    const topic = defineTopic('refused-topic', { input: z.number() })
+    await using stream = fixture.streamOf()
+    await stream.prepare(job, topic)
+    const wrong = { n: 'text' } as unknown as { n: number }
+    const isAsync = stream.tasks.execution === 'async'
+    const caught = stream.transaction(async (transaction) => {
+      const codes: unknown[] = []
+      const verbs = [
+        () => stream.push(transaction, job, wrong),
+        () => stream.pushMany(transaction, job, [[wrong]]),
+        () => stream.get(transaction, job, 7 as unknown as string),
+        () => stream.topic(topic).push(transaction, ['text' as unknown as number]),
+      ]
+      for (const verb of verbs)
+        if (isAsync) await Promise.resolve(verb()).catch((error: unknown) => codes.push((error as TaskError).code))
+        else codes.push(await codeOf(verb))
+      return codes
+    })
+    expect(await caught).toEqual(['INPUT_INVALID', 'INPUT_INVALID', 'ARGUMENT_INVALID', 'INPUT_INVALID'])
+    const unheard = stream.transaction(async (transaction) => {
+      await stream.push(transaction, job, { n: 1 })
+      void stream.push(transaction, job, wrong)
+    })
+    await expect(unheard).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    expect(await fixture.page(job)).toEqual([])
   })
 
   test('is submitted in a transaction of its own, and found by its id', async () => {

@@ -46,13 +46,15 @@ import { checked } from './definitions.ts'
 import { checkNotContinued, noJob } from './ends.ts'
 import { checkList, findTasks } from './find-tasks.ts'
 import type { FindOptions, FoundJobs } from './find-tasks.ts'
-import { after, firstOf } from './outcome.ts'
+import { after, firstOf, rejecting } from './outcome.ts'
 import { itemsOf } from './push-items.ts'
 import { ownPage, ownSelector, ownTask, pageOf, whichOf } from './own-jobs.ts'
 import { checkInsertion } from './stream-options.ts'
 import type { PushManyOptions } from './stream-options.ts'
 import { wordedTasks } from './words.ts'
 import type { WordedTasks } from './words.ts'
+
+const jobVerbs = ['push', 'pushMany', 'cancel', 'reschedule', 'get', 'attempts', 'list', 'find', 'retry'] as const
 
 /** What a stream does with jobs in your own transactions. */
 export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
@@ -67,6 +69,7 @@ export abstract class JobVerbs<Transaction, E extends Execution = 'async'> {
     this.process = process
     this.signatures = signatures
     this.#jobs = wordedTasks(tasks, 'job')
+    if (tasks.execution === 'async') rejecting(this, jobVerbs, (transaction, outcome) => process.calling(transaction, outcome))
   }
 
   /**

@@ -22,3 +22,27 @@ async function firstLater<Result>(begun: Promise<Result | undefined>, step: () =
   while (result === undefined) result = await step()
   return result as Result
 }
+
+/**
+ * Has verbs of an asynchronous driver reject where they would throw: so a `catch` on what they return hears of every error, and `Promise.all` of every call.
+ *
+ * @param names methods whose first argument is a transaction
+ * @param heard notes a call of a transaction's work, so that its error is not lost if nobody awaits it
+ */
+export function rejecting<Verbs extends object>(
+  verbs: Verbs,
+  names: readonly (keyof Verbs & string)[],
+  heard: (transaction: unknown, outcome: Promise<never>) => Promise<never>,
+): void {
+  for (const name of names) {
+    const verb = verbs[name] as (transaction: unknown, ...more: readonly unknown[]) => unknown
+    const value = (transaction: unknown, ...more: readonly unknown[]): unknown => {
+      try {
+        return verb.call(verbs, transaction, ...more)
+      } catch (error) {
+        return heard(transaction, Promise.reject(error as Error))
+      }
+    }
+    Object.defineProperty(verbs, name, { value, configurable: true, writable: true })
+  }
+}

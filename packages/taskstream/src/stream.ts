@@ -258,6 +258,7 @@ export class Stream<Transaction, E extends Execution = 'async'> extends JobHandl
   ): TypedTopic<Transaction, E, Name, Given, Input> {
     return new TypedTopic(checkedTopic(definition), {
       tasks: this.#topics,
+      execution: this.tasks.execution,
       process: this.process,
       node: this.node,
       processed: (options) => this.processed(definition, options),

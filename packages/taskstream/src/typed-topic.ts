@@ -15,6 +15,7 @@ import type { InProcess, JobPushOptions, Topic, TopicHandler } from '@taskstream
 import type { ProcessOptions, TaskNode } from '@taskstream/task-processor'
 import type { SqlTaskRepository } from '@taskstream/task-sql'
 import { said } from './words.ts'
+import { rejecting } from './outcome.ts'
 import type { WordedTasks } from './words.ts'
 
 /** Options of a push to a typed topic. */
@@ -43,6 +44,7 @@ export type TopicSelector = string | PushedTask | { readonly key: string }
 /** What a typed topic needs of its stream. */
 interface TopicParts<Transaction, E extends Execution> {
   readonly tasks: WordedTasks<Transaction, E>
+  readonly execution: E
   readonly process: InProcess
   readonly node: TaskNode<Transaction>
   processed(options: ProcessOptions<Transaction>): void
@@ -71,6 +73,9 @@ export class TypedTopic<Transaction, E extends Execution, Name extends string, G
   constructor(definition: Topic<Name, Given, Input>, parts: TopicParts<Transaction, E>) {
     this.#definition = definition
     this.#parts = parts
+    const { execution, process } = parts
+    if (execution === 'async')
+      rejecting(this, ['push', 'cancel', 'reschedule'], (transaction, outcome) => process.calling(transaction, outcome))
   }
 
   /** The name of the topic, for the functions of `stream.tasks`. */
