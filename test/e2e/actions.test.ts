@@ -260,6 +260,7 @@ describe.skipIf(!canRun)('actions of an operator', () => {
     const again = await switchTopic(operator(), topic, 'pause')
     await switchTopic(operator(), topic, 'resume')
     expect(await undo(operator(), again.id!)).toMatchObject({ undone: 0, changed: 1 })
+    expect((await audit(operator())).find(({ id }) => id === again.id)).toMatchObject({ undone: 'no' })
     const limited = await limitTopic(operator(), topic, (limits) => ({ ...limits, total: 3 }))
     const more = await limitTopic(operator(), topic, (limits) => ({ ...limits, total: 4 }))
     expect(await undo(operator(), limited.id!)).toMatchObject({ undone: 0, changed: 1 })

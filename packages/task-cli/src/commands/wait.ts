@@ -48,10 +48,11 @@ Examples:
       for (let pause = firstMs; ; pause = Math.min(pause * 2, mostMs)) {
         const look = await lookAt(database, first)
         if (look === undefined) throw new CommandError('missing', `${taskToString(first)} is no longer there: it was purged`)
-        const name = `${taskToString(first)}${look.wentOnAs ? `, which went on as ${taskToString(look.wentOnAs)},` : ''}`
+        const told = `${taskToString(first)}${look.wentOnAs ? `, which went on as ${taskToString(look.wentOnAs)}` : ''}`
+        const name = look.wentOnAs ? `${told},` : told
         if (wanted === 'ended' ? look.ended : look.state === wanted) {
           const json = { topic, sequence: first.sequence, identifier: first.identifier, state: look.state }
-          return printDone({ json, lines: [`${look.state}: ${name}`], names: [`@${first.sequence}`] }, options)
+          return printDone({ json, lines: [`${look.state}: ${told}`], names: [`@${first.sequence}`] }, options)
         }
         if (look.ended) throw new CommandError('no', `${name} has ended, and is ${look.state}, not ${wanted}`)
         const left = (timeout ?? Infinity) - (performance.now() - begun)

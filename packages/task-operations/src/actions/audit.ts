@@ -42,7 +42,8 @@ export async function audit(
     }),
   )
   // What undoes an action was recorded after it, so it is among the records that were read.
-  const undone = new Set(records.map(({ undoes }) => undoes))
+  // An undo that came too late for each task has undone nothing.
+  const undone = new Set(records.filter(({ count }) => count > 0).map(({ undoes }) => undoes))
   const groups = Map.groupBy(records, ({ id }) => actionOf(id))
   return [...groups].slice(0, limit).map(([id, portions]) => {
     const first = portions.at(-1)!
