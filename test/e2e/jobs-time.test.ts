@@ -116,6 +116,25 @@ describe.skipIf(!canRun)('the time of a try', () => {
     expect([told.slice(1), most, stream.troubles]).toEqual([['poll'], 2, []])
   })
 
+  test('that is up in a commit has the process report by a transaction of its own', async () => {
+    const job = defineJob('stuck-in-commit', { timeoutMs: 1, retry: never })
+    const go = Promise.withResolvers<void>()
+    const errors: unknown[] = []
+    let stuck = 0
+    await using stream = fixture.streamOf({
+      listener: { onStuck: () => void stuck++, onError: ({ error }) => void errors.push((error as TaskError).code) },
+    })
+    stream.handle(job, ({ commit }) => commit(() => go.promise))
+    await stream.start()
+    await stream.submit(job)
+    await expect.poll(() => stuck).toBe(1)
+    // What the process tells of itself it cannot tell within the transaction of the commit.
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    go.resolve()
+    await expect.poll(() => fixture.states(job)).not.toMatchObject({ active: 1 })
+    expect(errors).not.toContain('LIFECYCLE')
+  })
+
   test('begins anew with extend, up to maxRunMs, and cannot be extended when it is up', async () => {
     const clock = watchedClock()
     const job = defineJob('extended', { timeoutMs: 4_000, maxRunMs: 10_000, retry: never })

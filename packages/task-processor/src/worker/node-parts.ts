@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ReportAnswer, TaskError } from '@taskstream/task-api'
 import { Activations } from './activations.ts'
 import { Leftovers } from '../batches/leftovers.ts'
@@ -60,7 +61,9 @@ export function makeNodeParts<Transaction>(
     refreshIntervalMs,
   } = settings
   const dispatcher = new Dispatcher({ repository, transactions: options.transactions, statementTimeoutMs })
-  const hearing = new Hearing(() => reporting.changed())
+  // What is heard may be said within a transaction of a handler. The report is none of its calls.
+  const apart = AsyncLocalStorage.snapshot()
+  const hearing = new Hearing(() => apart(() => reporting.changed()))
   const listener = overheard(safeListener(...[given].flat()), hearing)
   const shared = { repository, clock, leaseMs, dispatcher, listener }
   const leftovers = new Leftovers(shared)
