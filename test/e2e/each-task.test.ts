@@ -1,6 +1,6 @@
 /** A handler of single tasks decides each for itself. */
 import { TaskDecision } from '@taskstream/task-api'
-import type { TaskError } from '@taskstream/task-api'
+import type { HeldTask, TaskError } from '@taskstream/task-api'
 import { byError, eachTask, fixed, never } from '@taskstream/task-processor'
 import { describe, expect, test } from 'vitest'
 import { canRun } from '../subject.ts'
@@ -159,5 +159,25 @@ describe.skipIf(!canRun)('a handler of single tasks', () => {
       }
       expect(code).toBe('ARGUMENT_INVALID')
     }
+  })
+})
+
+describe.skipIf(!canRun)('a handler of batches', () => {
+  const fixture = useNodeFixture('taken-out')
+
+  test.each(['leased', 'transactional'] as const)('may take its tasks out of their list, in %s mode', async (mode) => {
+    await fixture.push('a', 'b', 'c', 'd')
+    await using node = fixture.nodeOf()
+    node.process(fixture.topic, {
+      mode,
+      handler: (batch) => {
+        const left = batch as HeldTask[]
+        const decisions = new Map<HeldTask, TaskDecision>()
+        for (let task = left.shift(); task; task = left.shift()) decisions.set(task, TaskDecision.success())
+        return decisions
+      },
+    })
+    await node.start()
+    await expect.poll(fixture.states).toEqual({ succeeded: 4 })
   })
 })
