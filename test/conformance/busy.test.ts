@@ -1,5 +1,6 @@
 /** SQLite has one writer at a time: a second writer gets an error with its own code, and has written nothing. */
 import { TaskDecision } from '@taskstream/task-api'
+import { limitTransactions } from '@taskstream/task-processor'
 import { sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import type { SqliteDatabase } from '@taskstream/task-sql/better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -67,6 +68,26 @@ describe('a second writer', () => {
     expect(began).toBe(false)
     await writer.commit()
     expect(names((await waiting) as { identifier: string }[])).toEqual(['b'])
+  })
+
+  test('that is given up before its turn comes is told who had it: another process, or another transaction of its own', async () => {
+    await writer.begin()
+    const source = sqliteTransactions(other.transaction as SqliteDatabase)
+    const limited = limitTransactions(fixture.tasks as never, source as never, { statementTimeoutMs: 100 })
+    const refused = limited(() => {})
+    await expect(refused).rejects.toMatchObject({ code: 'DATABASE_BUSY', data: { shortOf: 'lock' } })
+    await writer.commit()
+    const gate = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    const hanging = source(async () => {
+      begun.resolve()
+      await gate.promise
+    })
+    await begun.promise
+    await expect(limited(() => {})).rejects.toMatchObject({ code: 'DATABASE_BUSY', data: { shortOf: 'connections' } })
+    gate.resolve()
+    await hanging
+    expect(await limited(() => 'free')).toBe('free')
   })
 
   test('leaves the event loop free while it waits, and the patience of its connection as it is', async () => {

@@ -1,4 +1,5 @@
 import type { TransactionOptions } from './execution.ts'
+import type { TaskError } from './task-error.ts'
 
 /**
  * What an AbortSignal reports, without its cost: a signal and a listener for each transaction took 3 % of the time of a task from its push to
@@ -7,6 +8,8 @@ import type { TransactionOptions } from './execution.ts'
 export interface Abort {
   readonly aborted: boolean
   readonly reason: unknown
+  /** What the transaction is waiting for, as its source knows it. Whoever gives the transaction up because of that wait has this as the reason. */
+  waitsFor?: TaskError | undefined
   /** Throws the reason, if this is aborted. */
   throwIfAborted(): void
   /** Calls the listener once on the abort, but not if this was aborted before. @returns a function that removes the listener */
@@ -22,6 +25,7 @@ export interface Abort {
  * controller.abort(new Error('nobody waits any more'))
  */
 export class LazyAbortController implements Abort {
+  waitsFor: TaskError | undefined
   #listeners: readonly (() => void)[] = []
   #controller: AbortController | undefined
   #isAborted = false

@@ -102,8 +102,10 @@ export function immediateTransactions<Transaction>(
       // Each of the two transactions would wait for the other.
       return Promise.reject<Result>(nested())
     }
+    if (abort) abort.waitsFor = connectionTaken()
     const whenFree: WhenFree = (attempt) => begin(attempt, busyTimeoutMs, abort)
     const turn = last.then(async () => {
+      if (abort) abort.waitsFor = undefined
       let result: Result
       let failed: { readonly error: unknown } | undefined
       await connect(async (transaction, run) => {
@@ -152,17 +154,26 @@ async function begin<Begun>(
     } catch (error) {
       const known = classifySqliteError(error)
       if (!isTaskError(known, 'DATABASE_BUSY')) throw known ?? error
-      if (performance.now() > end) {
-        throw new TaskError(
-          'DATABASE_BUSY',
-          `Another process kept the SQLite file locked for ${busyTimeoutMs} ms`,
-          { shortOf: 'lock', busyTimeoutMs },
-          { cause: error },
-        )
-      }
+      if (performance.now() > end) throw locked(`for ${busyTimeoutMs} ms`, { busyTimeoutMs }, error)
+      if (abort) abort.waitsFor = locked('for too long', {}, error)
       await delay(pauseMs * (0.5 + Math.random()))
     }
   }
+}
+
+function locked(forHowLong: string, data: Readonly<Record<string, unknown>>, cause: unknown): TaskError {
+  return new TaskError(
+    'DATABASE_BUSY',
+    `Another process kept the SQLite file locked ${forHowLong}`,
+    { shortOf: 'lock', ...data },
+    { cause },
+  )
+}
+
+function connectionTaken(): TaskError {
+  const message =
+    'A transaction of this process has kept its only connection to SQLite for too long: look for one that does not end'
+  return new TaskError('DATABASE_BUSY', message, { shortOf: 'connections' })
 }
 
 /** Commits. If the commit fails, nothing was committed, and the caller rolls back. */
