@@ -23,6 +23,8 @@ import pg from 'pg'
 const size = 100
 /** Tasks of a turn. */
 const count = 15_000
+/** Tasks before them that do not count: a process is instrumented once, and makes its instruments for a topic once. */
+const first = 5_000
 /** Turns before the measurement. The engine compiles code well only after thousands of calls. */
 const warmUp = 6
 
@@ -93,28 +95,38 @@ function measure(): (count: number) => Cost {
 async function run({ tasks, transactions }: Database, topic: string): Promise<Costs> {
   await transactions<boolean>((tx) => tasks.initialize(tx, topic))
   const batch = Array.from({ length: size }, (_, index) => ({ identifier: `id ${index}`, input: '{"a":1}' }))
+  const push = async (tasksOfTurn: number): Promise<void> => {
+    for (let done = 0; done < tasksOfTurn; done += size) await transactions<unknown>((tx) => tasks.push(tx, topic, batch))
+  }
+  await push(first)
   const pushed = measure()
-  for (let done = 0; done < count; done += size) await transactions<unknown>((tx) => tasks.push(tx, topic, batch))
-  const push = pushed(count)
+  await push(count)
+  const pushCost = pushed(count)
   let completed = 0
+  let counted = count
+  let drained: (() => Cost) | undefined
   const all = Promise.withResolvers<void>()
   await using node = new TaskNode<unknown>({
     repository: tasks,
     transactions,
     listener: {
       onComplete: ({ completion }) => {
-        if ((completed += completion.completed.length) === count) all.resolve()
+        completed += completion.completed.length
+        if (completed === first + count) all.resolve()
+        if (drained || completed < first) return
+        counted = first + count - completed
+        const measured = measure()
+        drained = () => measured(counted)
       },
     },
   })
   node.process(topic, { handler: eachTask(() => {}), size, concurrency: 4 })
-  const drained = measure()
   await node.start()
   await all.promise
-  const drain = drained(count)
+  const drain = drained!()
   await node.stop()
   await transactions<unknown>((tx) => tasks.destroy(tx, topic))
-  return { push, drain }
+  return { push: pushCost, drain }
 }
 
 const [place = '', turns = ''] = process.argv.slice(2)
