@@ -41,7 +41,7 @@ insert into "taskstream".task_turn (topic, identifier)
 select p.topic, r.identifier
 from "taskstream".task_topic p, (select distinct identifier from touched) r
 where p.topic = $8 )
-select count(*)::int as count, case when count(*) < $9::int then pg_catalog.string_agg(sequence::text, ',') end as sequences, case when count(*) > 0 then pg_catalog.pg_notify($10, $11) end as woken
+select count(*)::int as count, case when count(*) < $9::int then pg_catalog.string_agg(sequence::text, ',') end as sequences, case when count(*) > 0 then pg_catalog.pg_notify($10, $11)::text end as woken
 from touched;
 
 -- postgres, staged: a success and a filter
@@ -59,7 +59,7 @@ insert into "taskstream".task_turn (topic, identifier)
 select p.topic, r.identifier
 from "taskstream".task_topic p, (select distinct identifier from touched) r
 where p.topic = $9 )
-select count(*)::int as count, case when count(*) < $10::int then pg_catalog.string_agg(sequence::text, ',') end as sequences, case when count(*) > 0 then pg_catalog.pg_notify($11, $12) end as woken
+select count(*)::int as count, case when count(*) < $10::int then pg_catalog.string_agg(sequence::text, ',') end as sequences, case when count(*) > 0 then pg_catalog.pg_notify($11, $12)::text end as woken
 from touched;
 
 -- postgres, locked: two successes
