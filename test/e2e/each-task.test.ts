@@ -39,10 +39,19 @@ describe.skipIf(!canRun)('a handler of single tasks', () => {
     await fixture.push('a')
     await using node = fixture.nodeOf()
     // Like a query builder, this does nothing before somebody awaits it.
-    const lazy = { then: (resolve: (decision: TaskDecision) => void) => resolve(TaskDecision.filter()) }
+    let begun = 0
+    const lazy = { then: (resolve: (decision: TaskDecision) => void) => (begun++, resolve(TaskDecision.filter())) }
     node.process(fixture.topic, { handler: eachTask(() => lazy as Promise<TaskDecision>) })
     await node.start()
     await expect.poll(fixture.states).toEqual({ filtered: 1 })
+    await node.stop()
+    await fixture.push('b')
+    await using limited = fixture.nodeOf()
+    limited.process(fixture.topic, { handler: eachTask(() => lazy as Promise<TaskDecision>, { timeoutMs: 60_000 }) })
+    const before = begun
+    await limited.start()
+    await expect.poll(fixture.states).toEqual({ filtered: 2 })
+    expect(begun - before).toBe(1)
   })
 
   test('asks a task that takes too long to let go, fails it alone, and reports one that does not', async () => {

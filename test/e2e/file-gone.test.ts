@@ -9,28 +9,32 @@ import { useJobFixture } from './job-fixture.ts'
 describe.skipIf(!canRun)('the file of a database', () => {
   const fixture = useJobFixture()
 
-  test.each(['', '-shm'])('%s that is moved away is missed by every process, which goes on once it is back', async (end) => {
-    const job = defineJob(`moved${end}`, { input: json<number>() })
-    const { at } = fixture.subject.location
-    const handled: number[] = []
-    const told = new Set<unknown>()
-    await using stream = fixture.streamOf({
-      heartbeatIntervalMs: 200,
-      listener: { onError: ({ error }) => void told.add((error as { code?: string }).code) },
-    })
-    stream.handle(job, ({ input }) => void handled.push(input), { idleMs: 50 })
-    await stream.start()
-    await stream.submit(job, 1)
-    await expect.poll(() => handled).toEqual([1])
-    await rename(`${at}${end}`, `${at}${end}.away`)
-    await expect.poll(() => stream.troubles, { timeout: 20_000 }).not.toEqual([])
-    expect(told).toContain('DATABASE_UNAVAILABLE')
-    expect(await codeOf(() => stream.submit(job, 2))).toBe('DATABASE_UNAVAILABLE')
-    await rename(`${at}${end}.away`, `${at}${end}`)
-    await expect.poll(() => stream.troubles, { timeout: 20_000 }).toEqual([])
-    await stream.submit(job, 3)
-    await expect.poll(() => handled).toEqual([1, 3])
-  })
+  // Which shared memory a process has, only Linux tells.
+  test.each(process.platform === 'linux' ? ['', '-shm'] : [''])(
+    '%s that is moved away is missed by every process, which goes on once it is back',
+    async (end) => {
+      const job = defineJob(`moved${end}`, { input: json<number>() })
+      const { at } = fixture.subject.location
+      const handled: number[] = []
+      const told = new Set<unknown>()
+      await using stream = fixture.streamOf({
+        heartbeatIntervalMs: 200,
+        listener: { onError: ({ error }) => void told.add((error as { code?: string }).code) },
+      })
+      stream.handle(job, ({ input }) => void handled.push(input), { idleMs: 50 })
+      await stream.start()
+      await stream.submit(job, 1)
+      await expect.poll(() => handled).toEqual([1])
+      await rename(`${at}${end}`, `${at}${end}.away`)
+      await expect.poll(() => stream.troubles, { timeout: 20_000 }).not.toEqual([])
+      expect(told).toContain('DATABASE_UNAVAILABLE')
+      expect(await codeOf(() => stream.submit(job, 2))).toBe('DATABASE_UNAVAILABLE')
+      await rename(`${at}${end}.away`, `${at}${end}`)
+      await expect.poll(() => stream.troubles, { timeout: 20_000 }).toEqual([])
+      await stream.submit(job, 3)
+      await expect.poll(() => handled).toEqual([1, 3])
+    },
+  )
 
   test('that was replaced by a copy is not written any more', async () => {
     const job = defineJob('replaced')

@@ -61,7 +61,7 @@ describe.skipIf(!canRun)('what a node has given up', () => {
   })
 
   testOn(['postgres', 'mariadb'])('limits nothing of what a handler writes, however long that takes', async () => {
-    const sleep = raw(isPostgres ? 'select pg_sleep(1.5)' : 'select sleep(1.5)')
+    const sleep = raw(isPostgres ? 'select pg_sleep(1.5)::text as slept' : 'select sleep(1.5)')
     await push('before')
     const gate = Promise.withResolvers<never>()
     let late = 1

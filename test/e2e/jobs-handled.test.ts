@@ -201,6 +201,10 @@ describe.skipIf(!canRun)('the handler of a job', () => {
         nested: ({ commit }) => commit(() => commit(() => {})),
         elsewhere: ({ next }) => next(elsewhere as never),
         unreturned: ({ next }) => void next(elsewhere as never),
+        'beside a commit': ({ commit, next }) => {
+          next(elsewhere as never)
+          return commit(() => {})
+        },
         'unreturned in commit': ({ commit, next }) => commit(() => void next(elsewhere as never)),
         other: ({ commit }) => {
           commit(() => {})
@@ -212,7 +216,7 @@ describe.skipIf(!canRun)('the handler of a job', () => {
     stream.handle(job, ({ input, commit, next }) => misuses[input.how]!({ commit, next: next as never }))
     await stream.start()
     for (const how of Object.keys(misuses)) await stream.submit(job, { how }, { id: how })
-    await expect.poll(() => fixture.states(job)).toEqual({ failed: 7 })
+    await expect.poll(() => fixture.states(job)).toEqual({ failed: 8 })
     const messages = Object.fromEntries((await fixture.page(job)).map(({ externalId, output }) => [externalId, output]))
     expect(messages).toMatchObject({
       dropped: expect.stringContaining('did not return what it returns: write `return commit(…)`'),
@@ -220,10 +224,11 @@ describe.skipIf(!canRun)('the handler of a job', () => {
       nested: expect.stringContaining('called commit twice'),
       elsewhere: expect.stringContaining('goes on with "misuse-elsewhere", which its definition does not name'),
       unreturned: expect.stringContaining('called next and did not return what it returns: write `return next(…)`'),
+      'beside a commit': expect.stringContaining('called next and did not return what it returns'),
       'unreturned in commit': expect.stringContaining('called next and did not return what it returns'),
       other: expect.stringContaining('did not return what it returns'),
     })
-    expect(errors).toEqual(Array.from({ length: 7 }, () => 'LIFECYCLE'))
+    expect(errors).toEqual(Array.from({ length: 8 }, () => 'LIFECYCLE'))
   })
 
   test('is told if it asks for a commit, or goes on, when it has returned already', async () => {

@@ -135,6 +135,39 @@ describe.skipIf(!canRun)('the time of a try', () => {
     expect(errors).not.toContain('LIFECYCLE')
   })
 
+  test('ends soon for a job that was cancelled, and whose handler does not let go', async () => {
+    const clock = watchedClock()
+    const job = defineJob('deaf', { input: json<string>(), timeoutMs: 3_600_000, id: (input) => input, retry: never })
+    const go = Promise.withResolvers<void>()
+    const begun: string[] = []
+    const stuck: unknown[] = []
+    await using stream = fixture.streamOf({
+      clock,
+      heartbeatIntervalMs: 3_000,
+      leaseMs: 86_400_000,
+      maintenanceIntervalMs: 86_400_000,
+      listener: { onStuck: ({ at, heldMs }) => void stuck.push([at?.identifier, heldMs]) },
+    })
+    stream.handle(
+      job,
+      async ({ input }) => {
+        begun.push(input)
+        if (input !== 'next') await go.promise
+      },
+      { concurrency: 2 },
+    )
+    await stream.start()
+    for (const input of ['cancelled', 'other']) await stream.submit(job, input)
+    await expect.poll(() => begun).toHaveLength(2)
+    await stream.submit(job, 'next')
+    await stream.transaction((transaction) => stream.cancel(transaction, job, 'cancelled'))
+    clock.advance(2_000)
+    await expect.poll(() => begun).toContain('next')
+    expect(stuck).toEqual([['deaf', 2_000]])
+    go.resolve()
+    await expect.poll(() => fixture.states(job)).toEqual({ filtered: 1, succeeded: 2 })
+  })
+
   test('begins anew with extend, up to maxRunMs, and cannot be extended when it is up', async () => {
     const clock = watchedClock()
     const job = defineJob('extended', { timeoutMs: 4_000, maxRunMs: 10_000, retry: never })

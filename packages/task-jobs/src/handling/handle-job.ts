@@ -211,7 +211,7 @@ class RunningJob<Transaction> {
   isCommitted(outcome: unknown): outcome is JobCommit<Transaction> | JobContinuation {
     if (this.#commit && outcome !== this.#commit)
       throw this.#misuse('called commit and did not return what it returns: write `return commit(…)`')
-    if (!this.#commit) this.#checkContinued(outcome)
+    this.#checkContinued(outcome)
     return outcome instanceof JobCommit || outcome instanceof JobContinuation
   }
 

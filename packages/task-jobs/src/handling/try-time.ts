@@ -56,6 +56,7 @@ export class TryTime {
     this.#isLost = true
     this.#cancel?.()
     this.#abort(reason)
+    if (!this.#ended) this.#giveUpLater(reason, this.#clock.monotonicMs() - this.#begunMs)
   }
 
   /**
@@ -119,10 +120,15 @@ export class TryTime {
         },
       )
       this.#abort(late)
-      this.#cancel = this.#clock.after(abortMs, () => {
-        this.#context.stuck(this.#task, heldMs + abortMs, this.#outcome)
-        this.#givenUp!.reject(late)
-      })
+      this.#giveUpLater(late, heldMs)
+    })
+  }
+
+  /** Waits for a handler that was asked to let go, though not for ever if it has a limit. */
+  #giveUpLater(reason: TaskError, heldMs: number): void {
+    this.#cancel = this.#clock.after(abortMs, () => {
+      this.#context.stuck(this.#task, Math.round(heldMs) + abortMs, this.#outcome)
+      this.#givenUp?.reject(reason)
     })
   }
 

@@ -50,6 +50,8 @@ export interface Batch {
   readonly setback: boolean
   /** Resolves when the batch is released; never rejects. */
   readonly ended: Promise<void>
+  /** Resolves when the handler's code has ended too, which may be later; never rejects. */
+  readonly handled: Promise<void>
   /** The batch in events. `at` is the task at which its handler is. */
   readonly event: BatchEvent & { readonly at?: HeldTask }
   /** Asks the handler to let go. */

@@ -53,7 +53,7 @@ export class HungHandlers {
 
   /** Says that the topic rests. */
   toError(topic: string): TaskError {
-    const message = `${this.size} handlers of topic "${topic}" run on, though their time was up: this process takes no more of its tasks until one ends. Heed the signal in the handler, and restart the process`
+    const message = `${this.size === 1 ? 'A handler' : `${this.size} handlers`} of topic "${topic}" ${this.size === 1 ? 'runs' : 'run'} on, though the time was up: this process takes no more of its tasks until one ends. Heed the signal in the handler, and restart the process`
     return new TaskError('HANDLERS_HUNG', message, { topic, hung: this.size })
   }
 }

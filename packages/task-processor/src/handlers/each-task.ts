@@ -155,8 +155,9 @@ function timed<Transaction>(
         },
       })
       if (!isThenable(outcome)) return outcome
-      handled = outcome
-      return await Promise.race([outcome, givenUp.promise])
+      // Asked once: what is lazy, like a query builder, begins anew each time.
+      handled = Promise.resolve(outcome)
+      return await Promise.race([handled, givenUp.promise])
     } catch (error) {
       throw own.signal.aborted ? late : error
     } finally {

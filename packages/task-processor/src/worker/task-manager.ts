@@ -277,6 +277,7 @@ export class TaskManager<Transaction> {
         ...this.#environment,
         loop,
         limits: this.#limits,
+        hung: this.#hung,
         isReplaced: () => this.#running !== undefined && this.#running.loop !== loop,
         close: () => this.#close(handler),
         onEnd,

@@ -2,6 +2,7 @@ import { TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import type { Leftovers } from '../batches/leftovers.ts'
 import { within } from '../core/clock.ts'
+import type { HungHandlers } from '../core/hung-handlers.ts'
 import type { Clock } from '../core/clock.ts'
 import type { PollLoop } from '../polling/poll-loop.ts'
 import type { SharedLimits } from '../polling/shared-limits.ts'
@@ -14,6 +15,7 @@ export interface TopicStopOptions<Transaction> extends Omit<StopTallyOptions<Tra
   readonly leftovers: Leftovers<Transaction>
   readonly loop: PollLoop<Transaction>
   readonly limits: SharedLimits<Transaction>
+  readonly hung: HungHandlers
   /** Whether the topic was started again, after a stop whose last step took too long. */
   readonly isReplaced: () => boolean
   /** Closes the handler; never rejects. */
@@ -58,7 +60,7 @@ export class TopicStop<Transaction> {
   }
 
   async #run({ graceMs, abortMs, leaveMs }: Required<StopOptions>): Promise<StopReport> {
-    const { clock, leftovers, topic, loop, limits, isReplaced, close } = this.#options
+    const { clock, leftovers, topic, loop, limits, hung, isReplaced, close } = this.#options
     const tally = this.#tally
     this.#limit(abortMs, leaveMs)
     const abortEndMs = clock.monotonicMs() + graceMs + abortMs
@@ -94,6 +96,8 @@ export class TopicStop<Transaction> {
     for (const batch of loop.batches) {
       tally.add(batch)
       batch.giveUp()
+      // A later start begins fewer.
+      hung.add(batch.handled)
       // The handlers do not let go of these tasks, so they are handed back later, unless what is under way writes them by then.
       leftovers.add(topic, batch.leased)
       void Promise.allSettled([...returned, late, batch.ended]).then(() => {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { TaskError } from '@taskstream/task-api'
 
 /** How long a look at the files counts, in milliseconds. A look takes a few microseconds. */
@@ -10,7 +10,7 @@ interface Asked {
 }
 
 /** Which file a name stands for at this moment; undefined if there is none. */
-type Identity = string | undefined
+type Identity = { readonly dev: bigint; readonly ino: bigint } | undefined
 
 /**
  * Notices that the file of an open connection was deleted, moved or replaced. SQLite says nothing then: it goes on in a file that nobody else sees, and
@@ -38,31 +38,38 @@ export class WatchedFile {
   }
 
   #ask(): readonly string[] {
-    const { file } = this.#get("select file from pragma_database_list where name = 'main'") as { readonly file: unknown }
+    const asked = this.#database.prepare("select file from pragma_database_list where name = 'main'") as { get(): unknown }
+    const { file } = asked.get() as { readonly file: unknown }
     return typeof file === 'string' && file !== '' ? [file, `${file}-shm`] : []
   }
 
   #compare(name: string): void {
     const found = identityOf(name)
+    // A process that has given its rights away still has its files.
+    if (found === 'hidden') return
     const known = this.#known.get(name)
-    if (known === undefined || found === known) this.#known.set(name, found)
-    // A file without a write-ahead log has no shared memory.
-    else if (name.endsWith('-shm') && this.#mode() !== 'wal') this.#known.delete(name)
+    if (known === undefined || (found?.dev === known.dev && found.ino === known.ino)) this.#known.set(name, found)
+    // A connection itself gives its shared memory up, with its write-ahead log, or for a file of its own.
+    else if (name.endsWith('-shm') && !isMapped(known.ino)) this.#known.delete(name)
     else throw gone(name)
-  }
-
-  #mode(): unknown {
-    return (this.#get('select journal_mode from pragma_journal_mode') as { readonly journal_mode: unknown }).journal_mode
-  }
-
-  #get(text: string): unknown {
-    return (this.#database.prepare(text) as { get(): unknown }).get()
   }
 }
 
-function identityOf(name: string): Identity {
-  const found = statSync(name, { bigint: true, throwIfNoEntry: false })
-  return found && `${found.dev} ${found.ino}`
+function identityOf(name: string): Identity | 'hidden' {
+  try {
+    return statSync(name, { bigint: true, throwIfNoEntry: false })
+  } catch {
+    return 'hidden'
+  }
+}
+
+/** Whether a file is part of the memory of this process, as Linux tells it. Elsewhere nobody knows, and no alarm is raised. */
+function isMapped(ino: bigint): boolean {
+  try {
+    return new RegExp(`^(?:\\S+ ){4}${ino} `, 'm').test(readFileSync('/proc/self/maps', 'latin1'))
+  } catch {
+    return false
+  }
 }
 
 function gone(name: string): TaskError {
