@@ -1,6 +1,9 @@
-/** Servers that only resemble a supported database are refused. */
+/** Servers that only resemble a supported database, or the one that was named, are refused. */
+import { sqlTaskRepository } from '@taskstream/task-sql'
+import { fromMysql2, mysql } from '@taskstream/task-sql/mysql2'
 import { describe, expect, test } from 'vitest'
 import { canRun, openSubject } from '../subject.ts'
+import type { Tasks } from '../subject.ts'
 import { codeOf } from '@taskstream/task-testing/suite'
 
 describe.skipIf(!canRun)('a server that calls itself TiDB', () => {
@@ -23,4 +26,20 @@ describe.skipIf(!canRun)('a server that calls itself TiDB', () => {
     )
     expect(await subject.transactions((transaction) => subject.tasks().topics(transaction))).toEqual([])
   })
+})
+
+test.skipIf(!canRun)('MariaDB is refused under the name of MySQL, with the name that it needs', async () => {
+  await using subject = await openSubject()
+  const tasks = sqlTaskRepository({ dialect: mysql(), adapter: fromMysql2 }) as unknown as Tasks
+  const verbs = [
+    () => tasks.migrate(subject.transactions),
+    () => subject.transactions((transaction) => tasks.register(transaction)),
+    () => subject.transactions((transaction) => tasks.initialize(transaction, 'a')),
+  ]
+  for (const verb of verbs)
+    await expect(verb()).rejects.toMatchObject({
+      code: 'RUNTIME_UNSUPPORTED',
+      message: expect.stringMatching(/mariadb.*: say `mariadb`/i),
+      data: { needed: 'mariadb' },
+    })
 })

@@ -22,6 +22,7 @@ import { keysOf } from './values.ts'
 import { mariadbVariant, mysqlVariant } from './variants.ts'
 import type { MysqlVariant } from './variants.ts'
 import { mysqlWrites } from './writes.ts'
+import { otherServer } from './other-server.ts'
 
 export interface MysqlOptions {
   /** The database of the tables, 1 to 40 letters, digits and underscores. It must exist. Default: the connection's database. */
@@ -77,7 +78,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
         sql`create table if not exists ${tables.migration} (version integer primary key, name text not null, applied text not null, works_from integer)`,
       ],
       script: transactionScript,
-      find: () => findTables(schema, variant.joins),
+      find: () => findTables(schema, variant),
     },
     expr: {
       now,
@@ -188,7 +189,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
 /** At higher levels MariaDB joins by a buffer, which returns rows in an order of its own. */
 const highestJoins = 2
 
-function* findTables(schema: Statement, joins: Statement): Verb<boolean> {
+function* findTables(schema: Statement, { system, joins }: MysqlVariant): Verb<boolean> {
   const [row] = yield sql`
     select version() as version, ${joins} as joins,
            coalesce(sum(table_name = 'task_migration'), 0) as found,
@@ -204,6 +205,7 @@ function* findTables(schema: Statement, joins: Statement): Verb<boolean> {
       { found: version, needed: 'MariaDB 10.6 or MySQL 8' },
     )
   }
+  if (system === 'mysql' && /mariadb/i.test(version)) throw otherServer(version, 'mariadb')
   const level = Number(row?.['joins'])
   if (level > highestJoins) {
     throw new TaskError(

@@ -1,6 +1,7 @@
 import { TaskError } from '@taskstream/task-api'
 import type { Shortage } from '@taskstream/task-api'
 import { busy } from '../shared/busy.ts'
+import { otherServer } from './other-server.ts'
 import { permissionDenied } from './rights.ts'
 import { nameOf } from '../shared/name-of.ts'
 import { columnMissing } from '../shared/column-missing.ts'
@@ -134,6 +135,8 @@ function classify(error: Error): TaskError | undefined {
     )
   }
   if (permissionNumbers.has(errno)) return permissionDenied(error, errno)
+  // ER_UNKNOWN_SYSTEM_VARIABLE: only MariaDB has it.
+  if (errno === 1193 && error.message.includes('join_cache_level')) return otherServer('MySQL', 'mysql', error)
   // ER_NO_SUCH_TABLE
   if (errno === 1146 && /task/.test(error.message)) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)
