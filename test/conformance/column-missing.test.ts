@@ -1,4 +1,4 @@
-/** A process that only pushes reads no version. Tables of an earlier release are named by the first statement that they do not know. */
+/** A process that only pushes reads no version. Tables of an earlier release are named by the first statement that they do not know; and so is an index that somebody has dropped. */
 import { raw } from '@taskstream/task-sql'
 import { describe, expect, test } from 'vitest'
 import { canRun, engine, isPostgres } from '../subject.ts'
@@ -19,5 +19,19 @@ describe.skipIf(!canRun)('tables without a column of this release', () => {
     await run(`alter table ${task} rename column earlier to reference`)
     await push()
     expect(await fixture.states()).toEqual({ ready: 2 })
+  })
+
+  // PostgreSQL finds another way, and the doctor says so.
+  test.skipIf(isPostgres)('or an index that statements name are named as such', async () => {
+    await using fixture = await openFixture(engine)
+    await fixture.nextTopic()
+    await fixture.push('a')
+    await fixture.commit((transaction) =>
+      fixture.subject.execute(transaction, raw(`drop index task_open${engine.family === 'mysql' ? ' on task' : ''}`)),
+    )
+    await expect(fixture.poll(1)).rejects.toMatchObject({
+      code: 'SCHEMA_MISSING',
+      message: expect.stringMatching(/An index of taskstream is missing.*task_open/),
+    })
   })
 })

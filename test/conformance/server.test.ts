@@ -28,6 +28,25 @@ describe.skipIf(!canRun)('a server that calls itself TiDB', () => {
   })
 })
 
+test.skipIf(!canRun).each([
+  [{ charset: 'latin1' }, 'latin1'],
+  [{ mode: 'STRICT_ALL_TABLES,NO_BACKSLASH_ESCAPES' }, 'NO_BACKSLASH_ESCAPES'],
+])('a connection with %o is refused, as it would lose texts', async (settings, found) => {
+  await using subject = await openSubject()
+  const tasks = subject.tasks({
+    adapt: (adapter) =>
+      ({
+        execution: 'async',
+        execute: async (transaction, statement) =>
+          (await adapter.execute(transaction, statement)).map((row) => ('charset' in row ? { ...row, ...settings } : row)),
+      }) as typeof adapter,
+  })
+  await expect(subject.transactions((transaction) => tasks.register(transaction))).rejects.toMatchObject({
+    code: 'RUNTIME_UNSUPPORTED',
+    data: { found },
+  })
+})
+
 test.skipIf(!canRun)('MariaDB is refused under the name of MySQL, with the name that it needs', async () => {
   await using subject = await openSubject()
   const tasks = sqlTaskRepository({ dialect: mysql(), adapter: fromMysql2 }) as unknown as Tasks

@@ -9,7 +9,7 @@ export interface Abort {
   readonly aborted: boolean
   readonly reason: unknown
   /** What the transaction is waiting for, as its source knows it. Whoever gives the transaction up because of that wait has this as the reason. */
-  waitsFor?: TaskError | undefined
+  waitsFor?: (() => TaskError) | undefined
   /** Throws the reason, if this is aborted. */
   throwIfAborted(): void
   /** Calls the listener once on the abort, but not if this was aborted before. @returns a function that removes the listener */
@@ -25,7 +25,7 @@ export interface Abort {
  * controller.abort(new Error('nobody waits any more'))
  */
 export class LazyAbortController implements Abort {
-  waitsFor: TaskError | undefined
+  waitsFor: (() => TaskError) | undefined
   #listeners: readonly (() => void)[] = []
   #controller: AbortController | undefined
   #isAborted = false

@@ -241,7 +241,11 @@ function checkOrigin(c: HonoContext): void {
   // A browser leaves the first one out on a host that is not reached by https.
   const isOwn = site === undefined ? URL.canParse(origin ?? '') && new URL(origin!).host === hostOf(c) : site === 'same-origin'
   if (!isOwn)
-    throw new Problem('ORIGIN_REFUSED', 403, 'Only the pages of this console may write, or a program with a bearer token.')
+    throw new Problem(
+      'ORIGIN_REFUSED',
+      403,
+      'Only the pages of this console may write, or a program with a bearer token, or with the header Sec-Fetch-Site: same-origin.',
+    )
 }
 
 async function accessOf<Transaction>(
@@ -267,7 +271,7 @@ function needing(role: Role): MiddlewareHandler<App> {
   return async (c, next) => {
     const { access } = c.get('asked')
     if (!may(access.role, role))
-      throw new Problem('FORBIDDEN', 403, `This needs the role ${role}, and you are a ${access.role}.`, {
+      throw new Problem('FORBIDDEN', 403, `This needs the role ${role}, and yours is ${access.role}.`, {
         needed: role,
         role: access.role,
       })

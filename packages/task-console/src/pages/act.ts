@@ -180,7 +180,7 @@ function checkMay(asked: Asked, deed: Deed): void {
   checkWritable(asked)
   const needed = deed === 'purge' ? 'admin' : 'operator'
   if (!may(asked.access.role, needed))
-    throw new Problem('FORBIDDEN', 403, `This needs the role ${needed}, and you are a ${asked.access.role}.`, {
+    throw new Problem('FORBIDDEN', 403, `This needs the role ${needed}, and yours is ${asked.access.role}.`, {
       needed,
       role: asked.access.role,
     })

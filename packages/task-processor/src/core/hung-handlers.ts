@@ -19,11 +19,12 @@ export class HungHandlers {
     this.#onEnd = onEnd
   }
 
-  /** How many batches they would be at least. */
+  /** How many whole batches they would be. */
   get batches(): number {
     let batches = 0
     for (const [ofBatch, count] of this.#counts) batches += count / ofBatch
-    return Math.ceil(batches)
+    // Ten tenths are one, and not a little less.
+    return Math.floor(batches + 1e-6)
   }
 
   /** How many there are. */

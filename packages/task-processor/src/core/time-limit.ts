@@ -111,7 +111,7 @@ export class TimeLimit {
 
   #unanswered(): TaskError {
     const { waitsFor } = this.controller
-    if (waitsFor && this.#step === 'connect') return waitsFor
+    if (waitsFor && this.#step === 'connect') return waitsFor()
     const timeoutMs = this.#ms
     const message = `The database has not answered within ${timeoutMs} ms`
     if (this.#step !== 'work')

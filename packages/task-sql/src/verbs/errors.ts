@@ -54,9 +54,9 @@ function* errorsOf(dialect: Dialect, topic: string, since: Statement | undefined
   // The second limit changes nothing. It keeps MariaDB from merging the selects: it would lose a column of the innermost.
   const rows = yield sql`
     select e.fingerprint, e.release_name, count(*) as count,
-           count(case e.fate when ${fates.open} then 1 end) as open, count(case e.fate when ${fates.pending} then 1 end) as pending,
+           count(case e.fate when ${fates.open} then 1 end) as open, count(distinct case e.fate when ${fates.pending} then e.sequence end) as pending,
            ${expr.epochMs(raw('max(e.ended)'))} as last_ended
-      from (select g.fingerprint, g.release_name, g.ended, ${fateOf(dialect, topic)} as fate
+      from (select g.sequence, g.fingerprint, g.release_name, g.ended, ${fateOf(dialect, topic)} as fate
               from (select t.sequence, t.attempt, t.fingerprint, t.release_name, t.ended, t.outcome
                       from ${paths.attempts('ended')}
                      where ${paths.attemptsOf({ topic, since })}

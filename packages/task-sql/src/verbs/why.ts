@@ -103,7 +103,9 @@ function remediesOfOne({ code, also, by, owner, putOff }: Diagnosis, { topic, se
   // Nodes make due tasks ready. If they live and report no error, something else keeps them, such as a lock.
   if (code === 'overdue') {
     const [helps] = also.flatMap((each) => remedyOfTopic(each, topic) ?? [])
-    if (helps || also.length === 0) return [helps ?? { verb: 'examine', topic }]
+    if (helps) return [helps]
+    // A node that reports an error says what helps.
+    return also.length === 0 ? [{ verb: 'examine', topic }] : []
   }
   if (revivable.has(of.code)) {
     const redrive: Remedy = { verb: 'redrive', ...whose, state: of.code as 'failed' }
@@ -113,7 +115,7 @@ function remediesOfOne({ code, also, by, owner, putOff }: Diagnosis, { topic, se
   }
   // Who has put the task off would do so again at once. It comes by again by itself.
   if (putOff && !root) return []
-  if (of.code === 'delayed' || of.code === 'retrying' || of.code === 'overdue') return [{ verb: 'reschedule', ...whose }]
+  if (of.code === 'delayed' || of.code === 'retrying') return [{ verb: 'reschedule', ...whose }]
   return []
 }
 

@@ -102,8 +102,12 @@ export const inspection: Part = part('an operator', (engine) => {
     await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
     const again = await fixture.poll(2, by)
     expect(await errors()).toMatchObject([{ count: 2, open: 0, pending: 2 }])
-    await fixture.complete(again, success(), by)
-    expect(await errors()).toMatchObject([{ count: 2, open: 0, pending: 0 }])
+    await fixture.complete(again, failure('no'), by)
+    await fixture.commit((transaction) => fixture.tasks.redrive(transaction, fixture.topic, {}))
+    // Each has failed twice, and is one task.
+    expect(await errors()).toMatchObject([{ count: 4, open: 0, pending: 2 }])
+    await fixture.complete(await fixture.poll(2, by), success(), by)
+    expect(await errors()).toMatchObject([{ count: 4, open: 0, pending: 0 }])
   })
 
   test('sees of each of many errors its own first and last attempt', async () => {

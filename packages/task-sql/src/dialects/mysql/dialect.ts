@@ -191,7 +191,7 @@ const highestJoins = 2
 
 function* findTables(schema: Statement, { system, joins }: MysqlVariant): Verb<boolean> {
   const [row] = yield sql`
-    select version() as version, ${joins} as joins,
+    select version() as version, ${joins} as joins, @@character_set_client as charset, @@sql_mode as mode,
            coalesce(sum(table_name = 'task_migration'), 0) as found,
            coalesce(sum(table_name in ('task_turn', 'task_lane')) > 0 or sum(table_name in ('task', 'task_topic', 'task_sequence')) = 3, 0) as others
       from information_schema.tables
@@ -214,6 +214,20 @@ function* findTables(schema: Statement, { system, joins }: MysqlVariant): Verb<b
       { found: `join_cache_level = ${level}`, needed: `at most ${highestJoins}` },
     )
   }
+  const charset = String(row?.['charset'])
+  if (!charset.startsWith('utf8'))
+    throw new TaskError(
+      'RUNTIME_UNSUPPORTED',
+      `This connection has the character set ${charset}, by which texts are lost: give its pool the charset utf8mb4`,
+      { found: charset, needed: 'utf8mb4' },
+    )
+  // Drivers put a backslash before what would end a text, which this mode takes for a character of it.
+  if (String(row?.['mode']).includes('NO_BACKSLASH_ESCAPES'))
+    throw new TaskError(
+      'RUNTIME_UNSUPPORTED',
+      'This connection has the sql_mode NO_BACKSLASH_ESCAPES, by which texts are not what drivers mean: take it out for the sessions of taskstream',
+      { found: 'NO_BACKSLASH_ESCAPES', needed: 'sql_mode without it' },
+    )
   // A user sees only tables on which it has a right. The table of migrations is made first: if only others are seen, a right is missing.
   if (Number(row?.['found']) === 0 && Number(row?.['others']) > 0) {
     throw new TaskError(

@@ -5,6 +5,7 @@ import { otherServer } from './other-server.ts'
 import { permissionDenied } from './rights.ts'
 import { nameOf } from '../shared/name-of.ts'
 import { columnMissing } from '../shared/column-missing.ts'
+import { indexMissing } from '../shared/index-missing.ts'
 import { sequenceBehind } from '../shared/sequence-behind.ts'
 
 const unreachableCodes = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'])
@@ -137,6 +138,8 @@ function classify(error: Error): TaskError | undefined {
   if (permissionNumbers.has(errno)) return permissionDenied(error, errno)
   // ER_UNKNOWN_SYSTEM_VARIABLE: only MariaDB has it.
   if (errno === 1193 && error.message.includes('join_cache_level')) return otherServer('MySQL', 'mysql', error)
+  // ER_KEY_DOES_NOT_EXITS
+  if (errno === 1176 && /task/.test(error.message)) return indexMissing(error)
   // ER_NO_SUCH_TABLE
   if (errno === 1146 && /task/.test(error.message)) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)

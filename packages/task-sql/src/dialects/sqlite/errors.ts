@@ -2,6 +2,7 @@ import { TaskError } from '@taskstream/task-api'
 import { busy } from '../shared/busy.ts'
 import { nameOf } from '../shared/name-of.ts'
 import { columnMissing } from '../shared/column-missing.ts'
+import { indexMissing } from '../shared/index-missing.ts'
 
 /** Primary result codes. https://www.sqlite.org/rescode.html */
 const codes: Readonly<Record<string, number>> = {
@@ -89,6 +90,7 @@ function classify(error: Error): TaskError | undefined {
   if (/^no such table: (?:main\.)?(?:task|token_holder\b|health_check\b)/.test(error.message)) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)
   }
+  if (error.message.startsWith('no such index: task')) return indexMissing(error)
   if (/^no such column: |^table task\w* has no column named /.test(error.message)) return columnMissing(error)
   if (/connection is not open|database is not open|(transaction|client) is closed/i.test(error.message)) {
     return new TaskError('TRANSACTION_CLOSED', 'The SQLite connection is closed', {}, because)

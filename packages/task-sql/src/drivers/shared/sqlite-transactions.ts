@@ -93,6 +93,8 @@ export function immediateTransactions<Transaction>(
   const { busyTimeoutMs = 10_000 } = options
   const inside = new AsyncLocalStorage<{ open: boolean }>()
   let last: Promise<unknown> = Promise.resolve()
+  /** Why the transaction whose turn it is has not begun. */
+  let refused: TaskError | undefined
   const transact = <Result>(
     work: (transaction: Transaction) => Result | Promise<Result>,
     transactionOptions?: TransactionOptions,
@@ -102,10 +104,10 @@ export function immediateTransactions<Transaction>(
       // Each of the two transactions would wait for the other.
       return Promise.reject<Result>(nested())
     }
-    if (abort) abort.waitsFor = connectionTaken()
-    const whenFree: WhenFree = (attempt) => begin(attempt, busyTimeoutMs, abort)
+    // Whoever waits for one that waits itself waits for the same.
+    if (abort) abort.waitsFor = () => refused ?? connectionTaken()
+    const whenFree: WhenFree = (attempt) => begin(attempt, busyTimeoutMs, abort, (error) => (refused = error))
     const turn = last.then(async () => {
-      if (abort) abort.waitsFor = undefined
       let result: Result
       let failed: { readonly error: unknown } | undefined
       await connect(async (transaction, run) => {
@@ -143,19 +145,22 @@ async function begin<Begun>(
   attempt: () => Begun | Promise<Begun>,
   busyTimeoutMs: number,
   abort: Abort | undefined,
+  onRefused: (error: TaskError | undefined) => void,
 ): Promise<Begun> {
   const end = performance.now() + busyTimeoutMs
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     abort?.throwIfAborted()
     try {
-      const begun = attempt()
+      const attempted = attempt()
       // There is no await after a synchronous driver: other work would run meanwhile, with the file locked.
-      return begun instanceof Promise ? await begun : begun
+      const begun = attempted instanceof Promise ? await attempted : attempted
+      onRefused(undefined)
+      return begun
     } catch (error) {
       const known = classifySqliteError(error)
       if (!isTaskError(known, 'DATABASE_BUSY')) throw known ?? error
       if (performance.now() > end) throw locked(`for ${busyTimeoutMs} ms`, { busyTimeoutMs }, error)
-      if (abort) abort.waitsFor = locked('for too long', {}, error)
+      onRefused(locked('for too long', {}, error))
       await delay(pauseMs * (0.5 + Math.random()))
     }
   }
