@@ -832,9 +832,9 @@ fetch first 200 rows only
 -- errors
 --   text, text, number, number, number
 select e.fingerprint, e.release_name, count(*) as count,
-count(case e.fate when 2 then 1 end) as open, count(case e.fate when 1 then 1 end) as pending,
+count(case e.fate when 2 then 1 end) as open, count(distinct case e.fate when 1 then e.sequence end) as pending,
 max(e.ended) as last_ended
-from (select g.fingerprint, g.release_name, g.ended, (
+from (select g.sequence, g.fingerprint, g.release_name, g.ended, (
     select case when t.state in (1, 0, 4) then 1
     when t.state in (3, 2) and t.attempt = g.attempt then 2 end
     from task t
@@ -866,9 +866,9 @@ select e.place, e.sequence, e.error, e.release_name, e.ended from (
 -- errors
 --   text, text, number, number
 select e.fingerprint, e.release_name, count(*) as count,
-count(case e.fate when 2 then 1 end) as open, count(case e.fate when 1 then 1 end) as pending,
+count(case e.fate when 2 then 1 end) as open, count(distinct case e.fate when 1 then e.sequence end) as pending,
 max(e.ended) as last_ended
-from (select g.fingerprint, g.release_name, g.ended, (
+from (select g.sequence, g.fingerprint, g.release_name, g.ended, (
     select case when t.state in (1, 0, 4) then 1
     when t.state in (3, 2) and t.attempt = g.attempt then 2 end
     from task t
@@ -893,9 +893,9 @@ fetch first 200 rows only
 -- errors
 --   text, text, number, number, number, number
 select e.fingerprint, e.release_name, count(*) as count,
-count(case e.fate when 2 then 1 end) as open, count(case e.fate when 1 then 1 end) as pending,
+count(case e.fate when 2 then 1 end) as open, count(distinct case e.fate when 1 then e.sequence end) as pending,
 max(e.ended) as last_ended
-from (select g.fingerprint, g.release_name, g.ended, (
+from (select g.sequence, g.fingerprint, g.release_name, g.ended, (
     select case when t.state in (1, 0, 4) then 1
     when t.state in (3, 2) and t.attempt = g.attempt then 2 end
     from task t
