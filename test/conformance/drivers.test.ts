@@ -1,6 +1,6 @@
 /** With every driver and library, the caller's own writes and ours are in one transaction. */
 import { isTaskError, TaskDecision } from '@taskstream/task-api'
-import type { Completion, HeldTask, TaskCreation, TaskInfo } from '@taskstream/task-api'
+import type { HeldTask, TaskCreation, TaskInfo } from '@taskstream/task-api'
 import { raw, sql, sqlTaskRepository } from '@taskstream/task-sql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { awkward } from '../drivers/awkward.ts'
@@ -166,46 +166,6 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     expect(taken.flat()).toMatchObject(creations.toSorted((left, right) => right.priority - left.priority))
     expect(taken.map(({ length }) => length)).toEqual([1, 1, 1, 3, 1, 1])
   })
-
-  test.each([{}, { condition: 'singular-by-identifier' }, { order: 'priority', condition: 'singular-by-identifier' }] as const)(
-    'whatever becomes of a task of a topic with %o is written, and answered',
-    async (options) => {
-      const topic = `ends ${JSON.stringify(options)}`
-      const retries = [TaskDecision.retry({ afterMs: 0 }), TaskDecision.snooze({ afterMs: 0 })]
-      const ends = [TaskDecision.success('done'), TaskDecision.failure(new Error('no')), TaskDecision.filter()]
-      await open.transactions(async (transaction) => {
-        await tasks.initialize(transaction, topic, options)
-        await tasks.push(
-          transaction,
-          topic,
-          ['a', 'b', 'c', 'd', 'a', 'b'].map((identifier) => ({ identifier })),
-        )
-      })
-      const poll = async (): Promise<HeldTask> => {
-        await open.transactions((transaction) => tasks.promoteDue(transaction, topic))
-        const [task] = await open.transactions<HeldTask[]>((transaction) => tasks.poll(transaction, topic, { size: 1 }))
-        return task!
-      }
-      const returned = await poll()
-      await open.transactions((transaction) => tasks.handBack(transaction, topic, [returned]))
-      for (const decision of [...retries, ...ends]) {
-        const task = await poll()
-        const done = await open.transactions<Completion>((transaction) =>
-          tasks.complete(transaction, topic, new Map([[task, decision]]), { strict: true }),
-        )
-        expect(done.completed).toEqual([task])
-      }
-      const kept = await poll()
-      await open.transactions((transaction) =>
-        tasks.complete(transaction, topic, new Map([[kept, ends[0]!]]), { strict: true, discard: ['succeeded'] }),
-      )
-      const infos = await open.transactions<TaskInfo[]>(async (transaction) => {
-        await tasks.promoteDue(transaction, topic)
-        return tasks.page(transaction, topic)
-      })
-      expect(infos.map(({ state }) => state).toSorted()).toEqual(['failed', 'filtered', 'ready', 'ready', 'succeeded'])
-    },
-  )
 
   test('an error of ours is named, and takes the transaction with it', async () => {
     const unknown: Steps = function* (transaction) {

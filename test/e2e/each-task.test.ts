@@ -171,22 +171,50 @@ describe.skipIf(!canRun)('a handler of single tasks', () => {
   })
 })
 
-describe.skipIf(!canRun)('a handler of batches', () => {
-  const fixture = useNodeFixture('taken-out')
+describe.skipIf(!canRun)('a topic', () => {
+  const fixture = useNodeFixture('batches')
 
-  test.each(['leased', 'transactional'] as const)('may take its tasks out of their list, in %s mode', async (mode) => {
-    await fixture.push('a', 'b', 'c', 'd')
+  test('that is started again begins no more handlers beside those that the last stop has left behind', async () => {
+    await fixture.push(...Array.from({ length: 10 }, (_, index) => String(index)))
+    const gate = Promise.withResolvers<void>()
+    let alive = 0
+    let most = 0
     await using node = fixture.nodeOf()
-    node.process(fixture.topic, {
-      mode,
-      handler: (batch) => {
-        const left = batch as HeldTask[]
-        const decisions = new Map<HeldTask, TaskDecision>()
-        for (let task = left.shift(); task; task = left.shift()) decisions.set(task, TaskDecision.success())
-        return decisions
-      },
+    const manager = node.process(fixture.topic, {
+      size: 1,
+      concurrency: 2,
+      handler: eachTask(async () => {
+        most = Math.max(most, ++alive)
+        await gate.promise
+        alive--
+      }),
     })
     await node.start()
-    await expect.poll(fixture.states).toEqual({ succeeded: 4 })
+    await expect.poll(() => alive).toBe(2)
+    await manager.stop({ graceMs: 0, abortMs: 0 })
+    await manager.start()
+    await expect.poll(() => node.troubles).toEqual([`poll ${fixture.topic}`])
+    gate.resolve()
+    await expect.poll(fixture.states).toEqual({ succeeded: 10 })
+    expect(most).toBe(2)
   })
+
+  test.each(['leased', 'transactional'] as const)(
+    'has handlers that may take its tasks out of their list, in %s mode',
+    async (mode) => {
+      await fixture.push('a', 'b', 'c', 'd')
+      await using node = fixture.nodeOf()
+      node.process(fixture.topic, {
+        mode,
+        handler: (batch) => {
+          const left = batch as HeldTask[]
+          const decisions = new Map<HeldTask, TaskDecision>()
+          for (let task = left.shift(); task; task = left.shift()) decisions.set(task, TaskDecision.success())
+          return decisions
+        },
+      })
+      await node.start()
+      await expect.poll(fixture.states).toEqual({ succeeded: 4 })
+    },
+  )
 })

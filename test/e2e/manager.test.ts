@@ -39,31 +39,6 @@ describe.skipIf(!canRun)('a manager', () => {
     await expect(manager.start()).rejects.toMatchObject({ code: 'LIFECYCLE' })
   })
 
-  test('that is started again begins no more handlers beside those that its last stop has left behind', async () => {
-    await fixture.push(...Array.from({ length: 10 }, (_, index) => String(index)))
-    const gate = Promise.withResolvers<void>()
-    let alive = 0
-    let most = 0
-    await using node = fixture.nodeOf()
-    const manager = node.process(fixture.topic, {
-      size: 1,
-      concurrency: 2,
-      handler: eachTask(async () => {
-        most = Math.max(most, ++alive)
-        await gate.promise
-        alive--
-      }),
-    })
-    await node.start()
-    await expect.poll(() => alive).toBe(2)
-    await manager.stop({ graceMs: 0, abortMs: 0 })
-    await manager.start()
-    await expect.poll(() => node.troubles).toEqual([`poll ${fixture.topic}`])
-    gate.resolve()
-    await expect.poll(fixture.states).toEqual({ succeeded: 10 })
-    expect(most).toBe(2)
-  })
-
   test('starts once it has stopped, when it is asked to meanwhile', async () => {
     await fixture.push('a')
     const began = Promise.withResolvers<void>()

@@ -88,7 +88,7 @@ const asked: Readonly<Record<string, Asked>> = {
   // This is about its checker, for which one engine is enough.
   'faults/laboratory-fence': oneOf('postgres-18'),
 
-  'conformance/{doctor-drivers,drivers,unawaited}': ({ sealed, partitioned, family }) =>
+  'conformance/{doctor-drivers,driver-ends,drivers,unawaited}': ({ sealed, partitioned, family }) =>
     !sealed && !partitioned && family !== 'oracle',
   'conformance/lost-connection': ({ sealed, partitioned, family, connections }) =>
     !sealed && !partitioned && connections > 1 && ['postgres', 'mariadb', 'mysql'].includes(family),

@@ -129,9 +129,8 @@ export const why: Part = part('the question why a task is not running', (engine)
     clock.advance(63_000)
     await fixture.commit((transaction) => node.heartbeat(transaction))
     expect(await whyOf(again!)).toMatchObject({ code: 'overdue', also: [], remedies: [{ verb: 'examine' }] })
-    const error = { activity: 'poll', code: 'HANDLERS_HUNG', message: '2 handlers run on', since: new Date() }
-    await report([{ topic: fixture.topic, error }])
-    expect(await whyOf(again!)).toMatchObject({ code: 'overdue', also: ['node-failing'], remedies: [] })
+    await report([{ topic: fixture.topic, error: { activity: 'poll', message: '2 handlers run on', since: until } }])
+    expect(await whyOf(again!)).toMatchObject({ also: ['node-failing'], remedies: [] })
     clock.advance(31_000)
     expect(await whyOf(again!)).toMatchObject({ since: until, also: ['no-node'], remedies: [{ verb: 'start-node' }] })
   })
@@ -302,10 +301,7 @@ export const why: Part = part('the question why a task is not running', (engine)
       code: 'out-of-turn',
       by: [{ topic, sequence: first, identifier: 'a', code: 'failed', error: 'insufficient funds' }],
     })
-    expect(told.remedies).toEqual([
-      { verb: 'redrive', topic, sequence: first, state: 'failed' },
-      { verb: 'reassign', topic, sequence: first, state: 'failed' },
-    ])
+    expect(told.remedies).toEqual(['redrive', 'reassign'].map((verb) => ({ verb, topic, sequence: first, state: 'failed' })))
     await commit((transaction) => tasks.redrive(transaction, topic))
     expect(await whyOf({ identifier: 'a' })).toMatchObject({ task: { sequence: first }, code: 'next' })
   })
