@@ -204,7 +204,9 @@ describe.skipIf(!canRun)('a quiet topic', () => {
     test('is read no further back than a few tasks, however many are done', async () => {
       const read = async (): Promise<number> => {
         // PostgreSQL counts the reads of a transaction after its end.
-        await fixture.commit((transaction) => fixture.subject.execute(transaction, raw('select pg_stat_force_next_flush()')))
+        await fixture.commit((transaction) =>
+          fixture.subject.execute(transaction, raw('select pg_stat_force_next_flush()::text as flushed')),
+        )
         const sum = `select idx_tup_read as count from pg_stat_user_indexes where indexrelname = 'task_pkey'`
         const [row] = await fixture.commit((transaction) => fixture.subject.execute(transaction, raw(sum)))
         return Number(row?.['count'])

@@ -51,6 +51,8 @@ describe.skipIf(!canRun)('a job', () => {
       return codes
     })
     expect(await caught).toEqual(['INPUT_INVALID', 'INPUT_INVALID', 'ARGUMENT_INVALID', 'INPUT_INVALID'])
+    for (const nothing of [null, undefined, 'tx'])
+      expect(await codeOf(() => stream.push(nothing as never, job, { n: 1 }))).toBe('ARGUMENT_INVALID')
     const unheard = stream.transaction(async (transaction) => {
       await stream.push(transaction, job, { n: 1 })
       void stream.push(transaction, job, wrong)

@@ -22,12 +22,17 @@ const readable: ReadonlySet<number> = new Set([
   builtins.OID,
   /** `name`, of the catalogue. */
   19,
+  /** `text[]`. */
+  1009,
 ])
 
-/** For a client or a pool of pg. @throws Error for an answer with another type */
+/** For a client or a pool of pg: a statement that answers with a value of another type is refused. */
 export const readableTypes: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format: 'text') => {
-    if (!readable.has(oid)) throw new Error(`The statement answers with the type ${oid}, which Prisma cannot read`)
-    return pg.types.getTypeParser(oid, format) as unknown
+    if (readable.has(oid)) return pg.types.getTypeParser(oid, format) as unknown
+    // Thrown here, it would end no query: pg catches what the parser of a value throws.
+    return () => {
+      throw new Error(`The statement answers with the type ${oid}, which Prisma cannot read`)
+    }
   }) as pg.CustomTypesConfig['getTypeParser'],
 }

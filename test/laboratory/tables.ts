@@ -18,10 +18,10 @@ const changed = (isDistinct: (column: string) => string): string => ['state', 'a
 const definitions: Readonly<Record<Engine, readonly string[]>> = {
   postgres: [
     `create table lab_change (
-       id bigint generated always as identity primary key, xid xid8 not null default pg_current_xact_id(), began timestamptz not null default statement_timestamp(),
+       id bigint generated always as identity primary key, xid text not null default pg_current_xact_id()::text, began timestamptz not null default statement_timestamp(),
        topic text, sequence bigint, identifier text, state integer, attempt integer, owner text, priority integer, task_key text, is_new integer, external_id text)`,
-    `create table lab_effect (id bigint generated always as identity primary key, xid xid8 not null default pg_current_xact_id(), topic text, sequence bigint, attempt integer, task_key text)`,
-    `create table lab_led (id bigint generated always as identity primary key, xid xid8 not null default pg_current_xact_id(), group_id text, actor text, term integer)`,
+    `create table lab_effect (id bigint generated always as identity primary key, xid text not null default pg_current_xact_id()::text, topic text, sequence bigint, attempt integer, task_key text)`,
+    `create table lab_led (id bigint generated always as identity primary key, xid text not null default pg_current_xact_id()::text, group_id text, actor text, term integer)`,
     `create function lab_note() returns trigger language plpgsql as $$
        begin
          if tg_op = 'DELETE' then

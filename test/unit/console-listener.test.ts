@@ -180,3 +180,13 @@ test('a stream tells once of each definition that inputs of a later version wait
     ),
   )
 })
+
+test('a standstill is told with the job whose handler was called last', () => {
+  const { lines } = printed()
+  consoleListener.onBlocked!({ blockedMs: 4_000, batches: [{ topic: 'email', tasks: [task()], at: task() }] })
+  consoleListener.onBlocked!({ blockedMs: 1_500, batches: [] })
+  expect(lines).toEqual([
+    'taskstream: the event loop stood still for 4 s, after the handler of email @5 (try 1) was called: this process did nothing else meanwhile',
+    'taskstream: the event loop stood still for 1.5 s: this process did nothing else meanwhile',
+  ])
+})

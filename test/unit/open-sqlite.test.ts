@@ -1,11 +1,13 @@
 /** What every connection is given that is opened for users, and which releases of Node.js open none. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { openBetterSqlite3, sqliteTransactions } from '@taskstream/task-sql/better-sqlite3'
 import type { OpenSqliteOptions } from '@taskstream/task-sql/better-sqlite3'
 import { openNodeSqlite } from '@taskstream/task-sql/node-sqlite'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { taskstream } from 'taskstream/node-sqlite'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 
 interface Opened {
   prepare(text: string): { get(): unknown }
@@ -77,4 +79,12 @@ test('a transaction of SQLite whose signal is aborted during its work is rolled 
   await expect(sqliteTransactions(database)(work, { signal: controller.signal })).rejects.toBe(why)
   expect(database.prepare('select * from invoice').all()).toEqual([])
   database.close()
+})
+
+test('a file that is no database is named, too, where a connection of the user is configured', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'taskstream-open-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'shop.db')
+  writeFileSync(path, 'this is no database, and long enough to be looked at as one')
+  expect(() => taskstream(new DatabaseSync(path))).toThrow(expect.objectContaining({ code: 'DATABASE_MISSING' }))
 })

@@ -22,6 +22,13 @@ export const consoleListener: TaskListener = {
     console.error(`taskstream: ${namesOf(at ? [at] : tasks)}: its handler has not let go after ${heldMs} ms`),
   onLeaseLost: ({ leaseMs }) =>
     console.error(`taskstream: no heartbeat came through for ${leaseMs} ms: other processes may take the tasks of this one`),
+  onBlocked: ({ blockedMs, batches }) => {
+    const [at] = batches.flatMap((batch) => batch.at ?? [])
+    const after = at ? `, after the handler of ${nameOf(at)} was called` : ''
+    console.error(
+      `taskstream: the event loop stood still for ${duration(blockedMs)}${after}: this process did nothing else meanwhile`,
+    )
+  },
   onQuiet: ({ quiet }) =>
     console.error(
       quiet

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { HeardCalls } from '@taskstream/task-api'
+import { HeardCalls, invalid } from '@taskstream/task-api'
 import type { Task } from '@taskstream/task-api'
 import { topicOf } from '../definitions/define-queue.ts'
 import type { Queue } from '../definitions/define-queue.ts'
@@ -104,6 +104,11 @@ export class InProcess {
    * must not be written by another.
    */
   pushing<Result>(transaction: unknown, push: () => Result): Result {
+    const isObject = (typeof transaction === 'object' && transaction !== null) || typeof transaction === 'function'
+    if (!isObject) {
+      const rule = 'must be the transaction: what `stream.transaction`, or your library, gives its work'
+      throw invalid('transaction', transaction === null ? 'null' : typeof transaction, rule)
+    }
     const key = transaction as object
     const before = this.#last.get(key)
     const outcome: unknown = before ? before.then(push) : push()

@@ -40,11 +40,24 @@ export function openSqlite<Database extends { exec(text: string): unknown; close
  * Sets a write-ahead log, which lets readers work beside a writer, and a known durability. `openNodeSqlite` and `openBetterSqlite3` do this to what
  * they open.
  *
- * @throws TaskError ARGUMENT_INVALID
+ * @throws TaskError ARGUMENT_INVALID, DATABASE_MISSING, DATABASE_READ_ONLY, DATABASE_BUSY
  */
 export function configureSqlite(database: { exec(text: string): unknown }, options: OpenSqliteOptions = {}): void {
   const { synchronous = 'full', busyTimeoutMs = 5_000, journal = 'wal' } = options
   checkInteger('busyTimeoutMs', busyTimeoutMs, 0, 86_400_000)
+  try {
+    configure(database, synchronous, busyTimeoutMs, journal)
+  } catch (error) {
+    throw classifyOpening(error) ?? error
+  }
+}
+
+function configure(
+  database: { exec(text: string): unknown },
+  synchronous: OpenSqliteOptions['synchronous'],
+  busyTimeoutMs: number,
+  journal: OpenSqliteOptions['journal'],
+): void {
   // The timeout is set first, as switching the journal's mode waits for a lock.
   database.exec(`pragma busy_timeout = ${Math.max(busyTimeoutMs, 5_000)}`)
   // Either one finds out whether the file can be read at all.
