@@ -54,11 +54,11 @@ describe('the options of a leader', () => {
     [{ livenessCheckIntervalMs: 49, heartbeatIntervalMs: 10 }, 'livenessCheckIntervalMs'],
     [{ livenessCheckIntervalMs: 499, heartbeatIntervalMs: 100 }, 'livenessCheckIntervalMs'],
     [{ taskId: 'x'.repeat(256) }, 'taskId'],
-    [{ clock: {} }, 'clock'],
-    [{ clock: { monotonicMs: () => 0 } }, 'clock'],
+    [{ clock: {} }, 'clock.monotonicMs'],
+    [{ clock: { monotonicMs: () => 0 } }, 'clock.after'],
     [{ close: 'x' }, 'close'],
-    [{ repository: {} }, 'repository.coordination'],
-    [{ repository: null }, 'repository.coordination'],
+    [{ repository: {} }, 'repository.coordination.takeOver'],
+    [{ repository: null }, 'repository.coordination.takeOver'],
     [{ transactions: null }, 'transactions'],
   ])('%o are refused', (options, argument) => {
     expect(errorOf(() => settingsOf(options))).toMatchObject({ code: 'ARGUMENT_INVALID', data: { argument } })

@@ -94,21 +94,7 @@ export interface LeaderSettings {
 export function checkLeader(options: LeaderOptions<never>): LeaderSettings {
   checkNames(names, options)
   const { groupId, taskId = `${hostname().slice(0, 200)}:${process.pid}`, createTables = true, clock = systemClock } = options
-  const methods = [
-    [
-      'repository.coordination',
-      (options.repository as Partial<CoordinatedRepository<never>> | undefined)?.coordination,
-      'takeOver',
-    ],
-    ['clock', clock, 'monotonicMs'],
-    ['clock', clock, 'after'],
-  ] as const
-  for (const [name, value, method] of methods)
-    if (typeof (value as unknown as Readonly<Record<string, unknown>> | null | undefined)?.[method] !== 'function')
-      throw invalid(name, typeof value, `must have the method ${method}`)
-  for (const name of ['transactions', 'close'] as const)
-    if (typeof (options[name] ?? options.transactions) !== 'function')
-      throw invalid(name, typeof options[name], 'must be a function')
+  checkParts(options, clock)
   const { livenessCheckIntervalMs = 30_000, heartbeatIntervalMs = 1_000 } = options
   checkText('groupId', groupId, idLength)
   checkText('taskId', taskId, idLength)
@@ -130,6 +116,19 @@ export function checkLeader(options: LeaderOptions<never>): LeaderSettings {
     createTables,
     clock,
   }
+}
+
+/** Whether what is given is of use, before the first look fails in words that name no option. @throws TaskError ARGUMENT_INVALID */
+function checkParts({ repository, transactions, close }: LeaderOptions<never>, clock: Clock): void {
+  const given: unknown = repository
+  const parts: readonly (readonly [name: string, part: unknown])[] = [
+    ['repository.coordination.takeOver', (given as Partial<CoordinatedRepository<never>> | null)?.coordination?.takeOver],
+    ['transactions', transactions],
+    ['clock.monotonicMs', (clock as Partial<Clock> | null)?.monotonicMs],
+    ['clock.after', (clock as Partial<Clock> | null)?.after],
+    ...(close === undefined ? [] : [['close', close] as const]),
+  ]
+  for (const [name, part] of parts) if (typeof part !== 'function') throw invalid(name, typeof part, 'must be a function')
 }
 
 /** @throws TaskError SCHEMA_MISSING without keys; ARGUMENT_INVALID if ids are too long, or heartbeats cannot be told apart soon enough */
