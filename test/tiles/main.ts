@@ -1,8 +1,7 @@
 /**
  * `npm run tiles -- [--seconds 120] [--record outcomes|exceptions] [--seed n] [--crashes 3] [--json]` hammers claims that are kept as ranges which tile
  * the numbers of a topic (docs/decisions/ranges.md), apart from the product. `--scenarios` plays each scenario with every guard, and without each of its
- * guards instead; `--measure drain`, `trickle` or `noted` says what it costs, beside
- * the product's rows.
+ * guards instead; `--measure drain`, `node` (the same with a TaskNode), `trickle` or `noted` says what it costs, beside the product's rows.
  *
  * The status is 1 if something is wrong with every guard, or a missing guard is not noticed.
  */
@@ -45,6 +44,7 @@ async function scenarios(): Promise<void> {
 
 async function measure(what: string): Promise<void> {
   const { measureDrains } = await import('./measure/drain.ts')
+  const { measureNodes } = await import('./measure/node.ts')
   const { measureNoted } = await import('./measure/noted.ts')
   const { measureTrickle } = await import('./measure/trickle.ts')
   const settings = {
@@ -57,6 +57,7 @@ async function measure(what: string): Promise<void> {
   await using server = await startPostgres({ settings })
   const measures: Record<string, () => Promise<unknown>> = {
     drain: () => measureDrains(server.connection, { rounds: Number(values.rounds) }),
+    node: () => measureNodes(server.connection, { rounds: Number(values.rounds) }),
     trickle: () => measureTrickle(server.connection, Number(values.cycles)),
     noted: () => measureNoted(server.connection),
   }
