@@ -38,6 +38,33 @@ describe.skipIf(!canRun).each(libraries)('a transaction of $name that was lost',
     await subject[Symbol.asyncDispose]()
   })
 
+  test('keeps what it has written once it resolves, though its connection forgets prepared statements again and again', async () => {
+    await other`truncate invoice`
+    const sql = postgresJs(subject.owner.at, { max: 1, onnotice: () => {} })
+    const source = transactions(sql)
+    const kept: string[] = []
+    for (let round = 0; round < 10; round++) {
+      const id = `round ${round}`
+      await source((transaction) => run(transaction, `insert into invoice values ('${id}')`))
+      kept.push(id)
+      await sql.unsafe('deallocate all')
+    }
+    expect((await other`select id from invoice order by id`).map(({ id }) => id)).toEqual(kept)
+    await sql.end()
+  })
+
+  test('is refused if it goes on after an error that was ignored', async () => {
+    await other`truncate invoice`
+    const sql = postgresJs(subject.owner.at, { max: 1, onnotice: () => {} })
+    const ignoring = transactions(sql)(async (transaction) => {
+      await run(transaction, "insert into invoice values ('a')")
+      await run(transaction, 'select 1 / 0').catch(() => {})
+    })
+    await expect(ignoring).rejects.toThrow()
+    expect(await other`select id from invoice`).toHaveLength(0)
+    await sql.end()
+  })
+
   for (const end of ['returns', 'throws']) {
     test(`leaves the next one on its connection alone when its work ${end}`, async () => {
       await other`truncate invoice`

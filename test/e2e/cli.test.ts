@@ -43,6 +43,14 @@ describe.skipIf(!canRun)('the command line', () => {
       { identifier: 'c', priority: 3 },
       { state: 'suspended' },
     ])
+    for (const due of ['2026-02-30T00:00:00Z', '1', 'soon', 1, null]) {
+      const odd = await run(['push', fixture.topic, '--stdin', '--url', url], {
+        stdin: JSON.stringify({ identifier: 'odd', due }),
+      })
+      expect(odd).toMatchObject({ code: 2, err: expect.stringContaining('due of line 1 must be an instant') as string })
+    }
+    const none = await run(['push', fixture.topic, '--stdin', '--url', url], { stdin: 'null' })
+    expect(none).toMatchObject({ code: 2, err: expect.stringContaining('line 1 must be a JSON object') as string })
     const bad = await run(['push', fixture.topic, '--stdin', '--url', url], { stdin: '{"identifier":"e"}\n{oops' })
     expect(bad).toMatchObject({ code: 2, out: '' })
     expect(bad.err).toMatch(/^error: line 2 must be a JSON object.*ARGUMENT_INVALID/)

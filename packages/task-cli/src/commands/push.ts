@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline'
 import { invalid, taskToString } from '@taskstream/task-api'
 import type { Insertion, PushedTask, TaskCreation } from '@taskstream/task-api'
 import type { Command } from 'commander'
+import { parseInstant } from '../core/instant.ts'
 import { confirmContext, withContextName } from '../core/confirm.ts'
 import type { ConfirmOptions } from '../core/confirm.ts'
 import { openDatabase } from '../core/database.ts'
@@ -71,21 +72,33 @@ async function readCreations(): Promise<TaskCreation[]> {
   for await (const text of createInterface({ input: process.stdin })) {
     line++
     if (!/\S/.test(text)) continue
+    let creation: unknown
     try {
-      creations.push(toInstants(JSON.parse(text) as TaskCreation))
+      creation = JSON.parse(text)
     } catch (error) {
       throw invalid(`line ${line}`, text, `must be a JSON object (${(error as Error).message})`)
     }
+    if (typeof creation !== 'object' || creation === null || Array.isArray(creation))
+      throw invalid(`line ${line}`, text, 'must be a JSON object')
+    creations.push(toInstants(creation as TaskCreation, line))
   }
   return creations
 }
 
 /** Turns the due time and the deadline into dates, because they are texts in JSON. */
-function toInstants(creation: TaskCreation): TaskCreation {
+function toInstants(creation: TaskCreation, line: number): TaskCreation {
   const { due, deadline } = creation
   return {
     ...creation,
-    ...(due !== undefined && { due: new Date(due) }),
-    ...(deadline !== undefined && { deadline: new Date(deadline) }),
+    ...(due !== undefined && { due: toInstant('due', due, line) }),
+    ...(deadline !== undefined && { deadline: toInstant('deadline', deadline, line) }),
   }
+}
+
+/** JavaScript would read February 30 as March 2, and a text without a zone by that of the machine. */
+function toInstant(name: string, given: unknown, line: number): Date {
+  const micros = typeof given === 'string' ? parseInstant(given) : undefined
+  if (micros === undefined)
+    throw invalid(`${name} of line ${line}`, given, 'must be an instant such as 2027-01-31T09:00:00Z, from 1970 to 2199')
+  return new Date(micros / 1_000)
 }

@@ -141,7 +141,7 @@ function classify(error: Error): TaskError | undefined {
   // ER_KEY_DOES_NOT_EXITS
   if (errno === 1176 && /task/.test(error.message)) return indexMissing(error)
   // ER_NO_SUCH_TABLE
-  if (errno === 1146 && /task/.test(error.message)) {
+  if (errno === 1146 && /task|token_holder|health_check/.test(error.message)) {
     return new TaskError('SCHEMA_MISSING', 'The tables of taskstream are not in this database: run migrate', {}, because)
   }
   // ER_BAD_FIELD_ERROR

@@ -8,6 +8,7 @@ import type { ConnectionsOptions } from '../shared/connections.ts'
 import { hearPool, takeBackLost } from '../shared/hear-pool.ts'
 import { libraryTransactions } from '../shared/library-transactions.ts'
 import { inSavepoint, mysqlLibraryTransactions } from '../shared/mysql-library-transactions.ts'
+import { checkCommitted, preparesCommits } from '../shared/postgres-js-commit.ts'
 import { immediateTransactions } from '../shared/sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from '../shared/sqlite-transactions.ts'
 
@@ -40,7 +41,7 @@ export function drizzleTransactions<Transaction extends DrizzleTransaction<Query
         async (transaction) => {
           await work(transaction)
           // PostgreSQL answers the commit of an aborted transaction with a rollback, which Drizzle does not notice: this statement fails instead.
-          await transaction.execute(sql`select`)
+          checkCommitted(await transaction.execute(preparesCommits(db.$client) ? sql`commit and chain` : sql`select`))
         },
         { isolationLevel: 'read committed' },
       ),

@@ -4,6 +4,7 @@ import { classifyPostgresError } from '../../dialects/postgres/errors.ts'
 import { connectionsOf } from '../shared/connections.ts'
 import type { ConnectionsOptions } from '../shared/connections.ts'
 import { libraryTransactions } from '../shared/library-transactions.ts'
+import { checkCommitted, commitAndChain, preparesCommits } from '../shared/postgres-js-commit.ts'
 
 /** The part of postgres.js that a transaction source uses: of the `sql` that `postgres(url)` returns. */
 export interface PostgresJs<Transaction extends PostgresJsTransaction = PostgresJsTransaction> {
@@ -30,5 +31,14 @@ export function postgresJsTransactions<Transaction extends PostgresJsTransaction
     connectionsOf(options, () => sql),
     (transaction) => transaction.unsafe('select', []),
     true,
+    preparesCommits(sql) ? commit : undefined,
   )
+}
+
+async function commit(transaction: PostgresJsTransaction): Promise<void> {
+  try {
+    checkCommitted(await transaction.unsafe(commitAndChain, []))
+  } catch (error) {
+    throw classifyPostgresError(error) ?? error
+  }
 }

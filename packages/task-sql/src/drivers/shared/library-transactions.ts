@@ -13,6 +13,7 @@ import { errorOrigin } from './error-origin.ts'
  * @param named classifies an error of the driver, even if the library has wrapped the error
  * @param ask runs a statement that every live connection answers. Needed if the library does not report that a rollback failed
  * @param giveUpOnLoss whether the library ends a transaction by itself when its connection closes, and must not be told to end it too
+ * @param commit commits before the library does, whose own commit cannot be trusted
  */
 export function libraryTransactions<Transaction extends object>(
   transact: (work: (transaction: Transaction) => Promise<void>) => Promise<unknown>,
@@ -20,6 +21,7 @@ export function libraryTransactions<Transaction extends object>(
   connections: () => number | undefined,
   ask?: (transaction: Transaction) => PromiseLike<unknown>,
   giveUpOnLoss = false,
+  commit?: (transaction: Transaction) => Promise<void>,
 ): TransactionSource<Transaction> {
   const origin = errorOrigin(named)
   const transactions = async <Result>(
@@ -45,6 +47,7 @@ export function libraryTransactions<Transaction extends object>(
         try {
           result = await untilSettled(transaction, work)
           abort?.throwIfAborted()
+          if (commit) await commit(transaction)
         } catch (error) {
           thrown = { error }
           await answered(untilAtRest(transaction, error)).catch(giveUp)
