@@ -47,7 +47,8 @@ export function libraryTransactions<Transaction extends object>(
         try {
           result = await untilSettled(transaction, work)
           abort?.throwIfAborted()
-          if (commit) await commit(transaction)
+          // What is over has lost its connection, on which another transaction may have begun.
+          if (commit && !over) await commit(transaction)
         } catch (error) {
           thrown = { error }
           await answered(untilAtRest(transaction, error)).catch(giveUp)
