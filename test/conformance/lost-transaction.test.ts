@@ -1,4 +1,7 @@
-/** postgres.js gives up a transaction whose connection was lost while its work goes on. The end of that work must not end another's transaction. */
+/**
+ * postgres.js gives up a transaction whose connection was lost while its work goes on: the end of that work must not end another's transaction. And it takes a
+ * rollback for a commit if a connection has lost its prepared statements: what resolves must be committed.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TransactionSource } from '@taskstream/task-api'
 import { drizzleTransactions } from '@taskstream/task-sql/drizzle'
@@ -25,7 +28,7 @@ const libraries: readonly Library[] = [
   },
 ]
 
-describe.skipIf(!canRun).each(libraries)('a transaction of $name that was lost', ({ transactions, run }) => {
+describe.skipIf(!canRun).each(libraries)('a transaction of $name', ({ transactions, run }) => {
   let subject: Subject
   let other: postgresJs.Sql
   beforeAll(async () => {
@@ -53,7 +56,7 @@ describe.skipIf(!canRun).each(libraries)('a transaction of $name that was lost',
     await sql.end()
   })
 
-  test('is refused if it goes on after an error that was ignored', async () => {
+  test('is refused if an error was ignored in it, and leaves nothing', async () => {
     await other`truncate invoice`
     const sql = postgresJs(subject.owner.at, { max: 1, onnotice: () => {} })
     const ignoring = transactions(sql)(async (transaction) => {
@@ -66,7 +69,7 @@ describe.skipIf(!canRun).each(libraries)('a transaction of $name that was lost',
   })
 
   for (const end of ['returns', 'throws']) {
-    test(`leaves the next one on its connection alone when its work ${end}`, async () => {
+    test(`that was lost leaves the next one on its connection alone when its work ${end}`, async () => {
       await other`truncate invoice`
       const sql = postgresJs(subject.owner.at, { max: 1, onnotice: () => {} })
       const source = transactions(sql)
@@ -91,7 +94,7 @@ describe.skipIf(!canRun).each(libraries)('a transaction of $name that was lost',
       await sql.end()
     })
 
-    test(`does not end the process when its work ${end} and nobody has connected again`, async () => {
+    test(`that was lost does not end the process when its work ${end} and nobody has connected again`, async () => {
       const sql = postgresJs(subject.owner.at, { max: 1, onnotice: () => {} })
       const goOn = Promise.withResolvers<void>()
       const source = transactions(sql)

@@ -3,6 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { Connection } from '../scenarios/lab.ts'
+import { medianOf, round } from './figures.ts'
 import type { DrainOrder, Drained } from './drain-worker.ts'
 import { connect, subjects } from './subjects.ts'
 
@@ -21,6 +22,8 @@ export interface DrainFigures {
   /** How many sessions wait for the lock of the topic, on average. */
   readonly waiting: number
 }
+
+const medians = ['rate', 'serverUs', 'nodeUs', 'wal', 'pollMs', 'busyPerPoll', 'waiting'] as const
 
 /** Prints each figure, and returns the medians of the rounds. */
 export async function measureDrains(server: Connection, { rounds = 5, tasks = 60_000 } = {}): Promise<DrainFigures[]> {
@@ -46,6 +49,7 @@ export async function measureDrains(server: Connection, { rounds = 5, tasks = 60
             figure.processes === each.processes &&
             figure.wait === each.wait,
         ),
+        medians,
       ),
     ),
   )
@@ -106,23 +110,4 @@ async function drainOnce(
     busyPerPoll: round(sum('busy') / sum('polls')),
     waiting: round(looks.reduce((all, each) => all + each, 0) / looks.length),
   }
-}
-
-function medianOf(figures: readonly DrainFigures[]): DrainFigures {
-  const median = (what: 'rate' | 'serverUs' | 'nodeUs' | 'wal' | 'pollMs' | 'busyPerPoll' | 'waiting'): number =>
-    figures.map((figure) => figure[what]).sort((a, b) => a - b)[Math.floor(figures.length / 2)]!
-  return {
-    ...figures[0]!,
-    rate: median('rate'),
-    serverUs: median('serverUs'),
-    nodeUs: median('nodeUs'),
-    wal: median('wal'),
-    pollMs: median('pollMs'),
-    busyPerPoll: median('busyPerPoll'),
-    waiting: median('waiting'),
-  }
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100
 }

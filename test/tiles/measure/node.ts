@@ -7,6 +7,7 @@ import pg from 'pg'
 import type { TaskRecord } from '../guards.ts'
 import type { Connection } from '../scenarios/lab.ts'
 import { Tiles } from '../tiles.ts'
+import { medianOf, round } from './figures.ts'
 import { nodeTopic, tileSchema } from './node-topic.ts'
 import type { NodeOrder, NodeReport } from './node-worker.ts'
 import { connect } from './subjects.ts'
@@ -28,6 +29,8 @@ const records = ['states', 'outcomes', 'exceptions'] as const satisfies readonly
 /** As in the product's benchmark. */
 const input = JSON.stringify({ to: 'someone@example.org', subject: 'A letter', body: 'x'.repeat(30) })
 
+const medians = ['rate', 'serverUs', 'nodeUs', 'wal'] as const
+
 /** Prints each figure, and returns the medians of the rounds. */
 export async function measureNodes(server: Connection, { rounds = 5, tasks = 200_000 } = {}): Promise<NodeFigures[]> {
   const cases: Case[] = ([1000, 100, 'default'] as const).flatMap((size) => [1, 2].map((processes) => ({ size, processes })))
@@ -43,7 +46,10 @@ export async function measureNodes(server: Connection, { rounds = 5, tasks = 200
   }
   return cases.flatMap(({ size, processes }) =>
     records.map((record) =>
-      medianOf(figures.filter((each) => each.record === record && each.size === size && each.processes === processes)),
+      medianOf(
+        figures.filter((each) => each.record === record && each.size === size && each.processes === processes),
+        medians,
+      ),
     ),
   )
 }
@@ -125,14 +131,4 @@ async function fill(connection: Connection, record: NodeOrder['record'], tasks: 
   await client.query('checkpoint')
   client.release()
   await pool.end()
-}
-
-function medianOf(figures: readonly NodeFigures[]): NodeFigures {
-  const median = (what: 'rate' | 'serverUs' | 'nodeUs' | 'wal'): number =>
-    figures.map((figure) => figure[what]).sort((a, b) => a - b)[Math.floor(figures.length / 2)]!
-  return { ...figures[0]!, rate: median('rate'), serverUs: median('serverUs'), nodeUs: median('nodeUs'), wal: median('wal') }
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100
 }

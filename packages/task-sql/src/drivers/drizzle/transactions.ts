@@ -8,7 +8,7 @@ import type { ConnectionsOptions } from '../shared/connections.ts'
 import { hearPool, takeBackLost } from '../shared/hear-pool.ts'
 import { libraryTransactions } from '../shared/library-transactions.ts'
 import { inSavepoint, mysqlLibraryTransactions } from '../shared/mysql-library-transactions.ts'
-import { checkCommitted, preparesCommits } from '../shared/postgres-js-commit.ts'
+import { checkCommitted, commitAndChain, preparesCommits } from '../shared/postgres-js-commit.ts'
 import { immediateTransactions } from '../shared/sqlite-transactions.ts'
 import type { SqliteTransactionsOptions } from '../shared/sqlite-transactions.ts'
 
@@ -35,13 +35,14 @@ export function drizzleTransactions<Transaction extends DrizzleTransaction<Query
   // Drizzle does not listen for errors of its connections.
   hearPool(db.$client)
   takeBackLost(db.$client)
+  const last = preparesCommits(db.$client) ? commitAndChain : 'select'
   return libraryTransactions<Transaction>(
     (work) =>
       db.transaction(
         async (transaction) => {
           await work(transaction)
           // PostgreSQL answers the commit of an aborted transaction with a rollback, which Drizzle does not notice: this statement fails instead.
-          checkCommitted(await transaction.execute(preparesCommits(db.$client) ? sql`commit and chain` : sql`select`))
+          checkCommitted(await transaction.execute(sql([last] as unknown as TemplateStringsArray)))
         },
         { isolationLevel: 'read committed' },
       ),

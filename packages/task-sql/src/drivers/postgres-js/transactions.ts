@@ -14,7 +14,8 @@ export interface PostgresJs<Transaction extends PostgresJsTransaction = Postgres
 
 /**
  * Transactions of postgres.js, at READ COMMITTED whatever the server's default is. postgres.js fails a transaction after any failed statement, even
- * if `work` caught the error.
+ * if `work` caught the error. What is resolved is committed, also where a connection has lost the statements that postgres.js has prepared on it; that costs
+ * a round trip, unless postgres.js was opened with `prepare: false`.
  *
  * @example
  * const transactions = postgresJsTransactions(postgres(url))
