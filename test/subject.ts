@@ -38,6 +38,7 @@ export const engine: Engine<Subject> = {
   family: facts.family,
   connections: facts.connections,
   writers: facts.writers,
+  outcomes: facts.outcomes === true,
   synchronous: facts.family === 'sqlite' && !facts.promises,
   adapts: !facts.sealed,
   textType,

@@ -66,6 +66,9 @@ describe.skipIf(!canRun || isOracle)('a topic with tasks in every state, notes, 
     await commit((transaction) => tasks.depend(transaction, child!, [{ need: 'x', on: c! }]))
     await commit((transaction) => tasks.recreate(transaction, topic, 'append', [a!]))
     await commit((transaction) => tasks.push(transaction, topic, 'd', { insertion: 'supersede' }))
+    // A topic with a condition has no ranges of its own.
+    if (isPostgres)
+      await execute(sql`insert into taskstream.task_range (topic, lo, hi, given, state) values (${topic}, 1, 1, 0, 6)`)
   }
   const destroy = (): Promise<boolean> =>
     fixture.commit<boolean>((transaction) => fixture.tasks.destroy(transaction, fixture.topic))

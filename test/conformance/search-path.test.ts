@@ -198,6 +198,7 @@ describe.skipIf(!canRun)("somebody else's schema, first in the search path", () 
         '_holding',
         '_activation',
         '_periodic',
+        '_range',
         '_result',
         '_attempt',
         '_dependency',

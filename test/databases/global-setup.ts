@@ -58,7 +58,7 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
   const given = process.env['TASKSTREAM_POSTGRES_URL']
   if (
     !unitNeedsPostgres &&
-    !['postgres-18', 'postgres-given', 'postgres-partitioned', 'pgbouncer'].some((name) => chosen.has(name))
+    !['postgres-18', 'postgres-given', 'postgres-partitioned', 'postgres-outcomes', 'pgbouncer'].some((name) => chosen.has(name))
   ) {
     skipped.push('PostgreSQL: not asked for')
   } else if (given) {

@@ -44,6 +44,7 @@ const asked: Readonly<Record<string, Asked>> = {
 
   // Only PostgreSQL remembers what polls have passed, and finds names by a search path.
   'conformance/{aborted,claim-ledger,claim-statement,fast-path-claim,poll-history,quiet,search-path,sequence}': onPostgres,
+  'conformance/outcomes': onPostgresServer,
   'conformance/{autocommit,isolation,lost-transaction,maintenance,overtaken,prepared,singular-function}': onPostgresServer,
   'conformance/{claim-history,claim-long-transaction,claim-passed,fast-path-assumptions}': onPostgresServer,
   // A listener needs a connection of its own, which a pooler does not give.

@@ -1,9 +1,10 @@
 /** Opens databases of PostgreSQL, with or without a pooler in front. */
 import { randomBytes } from 'node:crypto'
+import { isTaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 import type { SqlAdapter } from '@taskstream/task-sql'
 import { fromPg, pgTransactions, postgres } from '@taskstream/task-sql/pg'
-import type { AnyTransaction } from '@taskstream/task-testing/suite'
+import type { AnyTransaction, Tasks } from '@taskstream/task-testing/suite'
 import pg from 'pg'
 import { isWorker } from '../databases/least-privilege.ts'
 import { asPostgresAdministrator, createPostgresUsers } from '../databases/least-privilege-postgres.ts'
@@ -72,16 +73,17 @@ export async function openPostgres(
   owners.on('error', () => {})
   const execute = isWorker(url) ? asPostgresAdministrator : fromPg.execute
   const open: pg.Client[] = []
+  const tasks = repositories(
+    postgres({ partitioned: process.env['TASKSTREAM_SUBJECT'] === 'postgres-partitioned' }),
+    fromPg as SqlAdapter<AnyTransaction, 'async'>,
+  )
   return {
     engine: 'postgres',
     location: { subject: 'postgres-18', at: url },
     writers: Infinity,
     connections: Infinity,
     transactions,
-    tasks: repositories(
-      postgres({ partitioned: process.env['TASKSTREAM_SUBJECT'] === 'postgres-partitioned' }),
-      fromPg as SqlAdapter<AnyTransaction, 'async'>,
-    ),
+    tasks: process.env['TASKSTREAM_SUBJECT'] === 'postgres-outcomes' ? (options) => keepingOutcomes(tasks(options)) : tasks,
     owner: { transactions: pgTransactions(owners) as TransactionSource<AnyTransaction>, at: owner },
     execute: async (transaction, statement) => execute(transaction as pg.PoolClient, statement),
     session: async (as) => {
@@ -104,4 +106,20 @@ export async function openPostgres(
       await remove()
     },
   }
+}
+
+/** Initialises each topic so that it keeps outcomes, if it is one that can. */
+function keepingOutcomes(tasks: Tasks): Tasks {
+  const initialize: Tasks['initialize'] = async (transaction, topic, options) => {
+    const { order = 'fifo', condition = 'none', keyed = false } = options ?? {}
+    if (order !== 'fifo' || condition !== 'none' || keyed) return tasks.initialize(transaction, topic, options)
+    try {
+      return await tasks.initialize(transaction, topic, { record: 'outcomes', ...options })
+    } catch (error) {
+      // Without options any topic will do.
+      if (options || !isTaskError(error, 'TOPIC_DIFFERENT')) throw error
+      return tasks.initialize(transaction, topic)
+    }
+  }
+  return { ...tasks, initialize }
 }

@@ -23,6 +23,8 @@ export interface EngineFacts {
   readonly pooled?: boolean
   /** Whether each topic is a partition. */
   readonly partitioned?: boolean
+  /** Whether each topic keeps outcomes that can. */
+  readonly outcomes?: boolean
   /** Whether the driver returns promises, unlike the others of its family. */
   readonly promises?: boolean
   /** Whether tests may kill server processes and record statements: one engine of each family is enough. */
@@ -71,6 +73,14 @@ export const engines = {
     about: 'PostgreSQL 18, a partition for each topic',
     partitioned: true,
     leastPrivilege: !isGiven('TASKSTREAM_POSTGRES_URL'),
+  },
+  'postgres-outcomes': {
+    ...postgres,
+    like: 'postgres-18',
+    title: '18, outcomes',
+    about: 'PostgreSQL 18, each plain topic keeps outcomes',
+    outcomes: true,
+    faults: true,
   },
   'postgres-15': {
     ...postgres,

@@ -20,7 +20,8 @@ describe.skipIf(!canRun)(`nodes killed at drawn moments (seed ${seed})`, () => {
       await using subject = await openSubject()
       const tasks = subject.tasks()
       await subject.transactions(async (transaction) => {
-        for (const topic of topics) await tasks.initialize(transaction, topic)
+        for (const topic of topics)
+          await tasks.initialize(transaction, topic, topic === 'transactional' ? { record: 'states' } : {})
         await subject.execute(
           transaction,
           sql`create table effect (topic ${textColumn}, identifier ${textColumn}, attempt integer)`,

@@ -209,7 +209,8 @@ for update
 
 -- cancel
 --   JSON, text
-select t.sequence, t.identifier, t.state, t.stage from
+select t.sequence, t.identifier, case when (t.state = 4 and t.due < 253402300799000) then 9
+when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.stage from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
   where t.topic = :2 and t.sequence = w.wanted) t
@@ -541,7 +542,7 @@ from task_topic p
 left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
   from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
     when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
-    from (select t.topic, t.state, t.due, t.sequence,
+    from (select t.topic, t.state, t.due, t.sequence, t.listed,
       row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
       from task t
       where 1 = 1) t
@@ -556,7 +557,7 @@ from task_topic p
 left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
   from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
     when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
-    from (select t.topic, t.state, t.due, t.sequence,
+    from (select t.topic, t.state, t.due, t.sequence, t.listed,
       row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
       from task t
       where t.topic = :1) t
@@ -595,7 +596,7 @@ from task_topic p
 left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
   from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
     when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
-    from (select t.topic, t.state, t.due, t.sequence,
+    from (select t.topic, t.state, t.due, t.sequence, t.listed,
       row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
       from task t
       where 1 = 1) t
@@ -610,7 +611,7 @@ from task_topic p
 left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
   from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
     when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
-    from (select t.topic, t.state, t.due, t.sequence,
+    from (select t.topic, t.state, t.due, t.sequence, t.listed,
       row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
       from task t
       where t.topic = :1) t
@@ -650,7 +651,7 @@ from task_topic p
 left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
   from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
     when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
-    from (select t.topic, t.state, t.due, t.sequence,
+    from (select t.topic, t.state, t.due, t.sequence, t.listed,
       row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
       from task t
       where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and coalesce(t.completed, t.created) < :10) t
@@ -665,7 +666,7 @@ from task_topic p
 left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
   from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
     when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
-    from (select t.topic, t.state, t.due, t.sequence,
+    from (select t.topic, t.state, t.due, t.sequence, t.listed,
       row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
       from task t
       where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and coalesce(t.completed, t.created) < :11) t
@@ -811,7 +812,7 @@ delete from task_lane where topic = :1
 
 -- endings
 --   JSON
-select r.place, t.topic, t.sequence, t.state, t.reason, e.value, e.next_topic, e.next_sequence,
+select r.place, t.topic, t.sequence, t.state as state, t.reason, e.value, e.next_topic, e.next_sequence,
 case when t.state in (3, 5) then t.output end as output
 from json_table(:1, '$[*]' error on error columns (nth for ordinality, place number path '$[0]' error on error, wanted_topic varchar2(4000 byte) path '$[1]' error on error, wanted number path '$[2]' error on error)) r
 join task t on t.topic = r.wanted_topic and t.sequence = r.wanted
@@ -1081,7 +1082,8 @@ fetch first :2 rows only
 
 -- held
 --   JSON, text
-select t.sequence, t.identifier, t.owner, t.attempt, t.tries, t.started as started
+select t.sequence, t.identifier, t.owner as owner, t.attempt as attempt, t.tries as tries,
+t.started as started
 from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
@@ -1350,7 +1352,7 @@ where 1 = 1 and 1 = 1 order by t.sequence
 -- lost
 --   JSON in a CLOB, text, text
 --   JSON, text, text
-select t.sequence, t.attempt
+select t.sequence, t.attempt as attempt
 from
 (select /*+ leading(w t) use_nl(t) index(t) */ t.*
   from json_table(:1, '$[*]' error on error columns (nth for ordinality, wanted number path '$' error on error)) w, task t
@@ -2537,9 +2539,9 @@ order by owner
 
 -- page
 --   text, number, number, number
-select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
-state, descent, reason, owner, output,
-created as created, started as started, completed as completed, due as due, deadline as deadline
+select sequence, identifier, max_tries, priority, reference, external_id, headers as headers, input,
+descent, reason, output, t.attempt as attempt, t.tries as tries, t.state as state, t.owner as owner, t.started as started,
+created as created, completed as completed, due as due, deadline as deadline
 from task t
 where t.topic = :1 and t.sequence > :2 and t.sequence < :3
 order by t.sequence
@@ -2547,9 +2549,9 @@ fetch first :4 rows only
 
 -- page
 --   text, number, number, number
-select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
-state, descent, reason, owner, output,
-created as created, started as started, completed as completed, due as due, deadline as deadline
+select sequence, identifier, max_tries, priority, reference, external_id, headers as headers, input,
+descent, reason, output, t.attempt as attempt, t.tries as tries, t.state as state, t.owner as owner, t.started as started,
+created as created, completed as completed, due as due, deadline as deadline
 from task t
 where t.topic = :1 and t.sequence > :2 and t.sequence < :3
 order by t.sequence desc
@@ -2557,9 +2559,9 @@ fetch first :4 rows only
 
 -- page
 --   text, number, number, number
-select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
-state, descent, reason, owner, output,
-created as created, started as started, completed as completed, due as due, deadline as deadline
+select sequence, identifier, max_tries, priority, reference, external_id, headers as headers, input,
+descent, reason, output, t.attempt as attempt, t.tries as tries, t.state as state, t.owner as owner, t.started as started,
+created as created, completed as completed, due as due, deadline as deadline
 from task t
 where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 0
 order by t.sequence
@@ -2567,9 +2569,9 @@ fetch first :4 rows only
 
 -- page
 --   text, number, number, number
-select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
-state, descent, reason, owner, output,
-created as created, started as started, completed as completed, due as due, deadline as deadline
+select sequence, identifier, max_tries, priority, reference, external_id, headers as headers, input,
+descent, reason, output, t.attempt as attempt, t.tries as tries, t.state as state, t.owner as owner, t.started as started,
+created as created, completed as completed, due as due, deadline as deadline
 from task t
 where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and 1 = 0
 order by t.sequence desc
@@ -2577,9 +2579,9 @@ fetch first :4 rows only
 
 -- page
 --   text, number, number, text, text, number, number, number, number, number, number, number, number, number
-select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
-state, descent, reason, owner, output,
-created as created, started as started, completed as completed, due as due, deadline as deadline
+select sequence, identifier, max_tries, priority, reference, external_id, headers as headers, input,
+descent, reason, output, t.attempt as attempt, t.tries as tries, t.state as state, t.owner as owner, t.started as started,
+created as created, completed as completed, due as due, deadline as deadline
 from task t
 where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) < :13
 order by t.sequence
@@ -2587,9 +2589,9 @@ fetch first :14 rows only
 
 -- page
 --   text, number, number, text, text, number, number, number, number, number, number, number, number, number
-select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
-state, descent, reason, owner, output,
-created as created, started as started, completed as completed, due as due, deadline as deadline
+select sequence, identifier, max_tries, priority, reference, external_id, headers as headers, input,
+descent, reason, output, t.attempt as attempt, t.tries as tries, t.state as state, t.owner as owner, t.started as started,
+created as created, completed as completed, due as due, deadline as deadline
 from task t
 where t.topic = :1 and t.sequence > :2 and t.sequence < :3 and case when t.state = 3 or t.state = 6 then 1 else 0 end > 0 and t.identifier = :4 and t.reference = :5 and t.reason = :6 and t.sequence >= :7 and t.sequence <= :8 and t.created >= :9 and t.created < :10 and t.completed >= :11 and t.completed < :12 and coalesce(t.completed, t.created) < :13
 order by t.sequence desc
@@ -5111,15 +5113,15 @@ where topic = :2 and kind = 'rate'
 
 -- task, why
 --   text, number
-select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
-state, descent, reason, owner, output,
-created as created, started as started, completed as completed, due as due, deadline as deadline from task t where t.topic = :1 and t.sequence = :2
+select sequence, identifier, max_tries, priority, reference, external_id, headers as headers, input,
+descent, reason, output, t.attempt as attempt, t.tries as tries, t.state as state, t.owner as owner, t.started as started,
+created as created, completed as completed, due as due, deadline as deadline from task t where t.topic = :1 and t.sequence = :2
 
 -- task, why
 --   text, text
-select sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, headers as headers, input,
-state, descent, reason, owner, output,
-created as created, started as started, completed as completed, due as due, deadline as deadline from task t where t.topic = :1 and t.external_id = :2
+select sequence, identifier, max_tries, priority, reference, external_id, headers as headers, input,
+descent, reason, output, t.attempt as attempt, t.tries as tries, t.state as state, t.owner as owner, t.started as started,
+created as created, completed as completed, due as due, deadline as deadline from task t where t.topic = :1 and t.external_id = :2
 
 -- timers
 --   text

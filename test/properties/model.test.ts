@@ -80,7 +80,8 @@ describe.skipIf(!canRun)(`any history of interleaved statements (${runs} of them
   test('is one that the model knows', { timeout: 600_000 }, async () => {
     const clock = { now: Date.UTC(2026, 0, 1) }
     await using fixture = await openFixture(engine, () => new Date(clock.now))
-    const count = fixture.subject.connections === 1 ? 1 : 3
+    // In a topic that keeps outcomes, polls and operators wait for each other's transactions, which the model does not know.
+    const count = fixture.subject.connections === 1 || engine.outcomes ? 1 : 3
     const sessions = await Promise.all(Array.from({ length: count }, () => fixture.subject.session()))
     const owners = await Promise.all(Array.from({ length: count }, () => fixture.owner()))
     const observer = count === 1 ? sessions[0]! : await fixture.subject.session()

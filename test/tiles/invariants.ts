@@ -2,6 +2,7 @@
  * What must be true of the tables at every moment, in one snapshot. It knows nothing of the statements: only what a range means.
  */
 import type { ClientBase } from 'pg'
+import { productChecks } from './product.ts'
 
 const checks: readonly { readonly name: string; readonly query: string }[] = [
   {
@@ -33,7 +34,7 @@ export async function brokenInvariants(client: ClientBase, topic = 't'): Promise
   const broken: string[] = []
   await client.query('begin isolation level repeatable read read only')
   try {
-    for (const { name, query } of checks) {
+    for (const { name, query } of process.env['HAMMER_PRODUCT'] ? productChecks : checks) {
       const { rows } = await client.query<{ c: number; first: string }>(query, [topic])
       if (rows[0]!.c > 0) broken.push(`${rows[0]!.c} ${name}: ${rows[0]!.first}`)
     }

@@ -118,9 +118,14 @@ test('the order shared needs keys, and no other rule for what has the same key',
   expect(() => defineQueue('q', { order: 'shared', keyed: false })).toThrow('needs keys, which take turns')
   expect(() => defineQueue('q', { order: 'shared', ordered: true })).toThrow('must not be given with ordered')
   expect(() => defineQueue('q', { order: 'shared', limits: { perKey: 2 } })).toThrow('must not be given with perKey')
-  expect(defineQueue('q', { order: 'shared' }).settings.topic).toEqual({ order: 'shared', condition: 'none', keyed: true })
+  expect(defineQueue('q', { order: 'shared' }).settings.topic).toEqual({
+    order: 'shared',
+    condition: 'none',
+    keyed: true,
+    record: 'states',
+  })
   const topic = (options: object) => () => defineTopic('t', { input: json<string>(), order: 'shared', ...options })
   expect(topic({ keyed: false })).toThrow('needs keys, which take turns')
   expect(topic({ condition: 'singular-by-identifier' })).toThrow('must not be given with condition')
-  expect(topic({})().settings.topic).toEqual({ order: 'shared', condition: 'none', keyed: true })
+  expect(topic({})().settings.topic).toEqual({ order: 'shared', condition: 'none', keyed: true, record: 'states' })
 })

@@ -96,7 +96,7 @@ interface Options {
 
 /** The compiler sees to it that none is missing here. */
 const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
-  initialize: { order: 'fifo', condition: 'none', keyed: true },
+  initialize: { order: 'fifo', condition: 'none', keyed: true, record: 'states' },
   push: { insertion: 'append' },
   poll: { size: 1, order: 'fifo', condition: 'none', hold: 'lease', shares: { high: 1, low: 1 } },
   complete: { strict: true, discard: [], traces: new Map() },
@@ -121,7 +121,7 @@ const all: { readonly [Verb in keyof Options]: Required<Options[Verb]> } = {
   overview: { limit: 1 },
   count: { ...filter, states: [], topic: 't', recent: true, unneeded: true },
   results: { from: instant, to: instant },
-  resolve: { preceding: true },
+  resolve: { preceding: true, topic: 'mail' },
   purge: { ...filter, states: [], olderThanMs: 1, sequences: [1], limit: 1 },
   purgeAttempts: { olderThanMs: 1, limit: 1 },
   register: { exclusive: true },

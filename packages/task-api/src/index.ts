@@ -49,8 +49,8 @@ export { checkFilter, checkState, filterStates } from './task-filter.ts'
 export type { FilterState, TaskFilter } from './task-filter.ts'
 export { checkShares, defaultShares } from './poll-shares.ts'
 export type { PollShares } from './poll-shares.ts'
-export { pollConditions, pollOrders } from './task-polling.ts'
-export type { PollCondition, PollOrder, TopicOptions } from './task-polling.ts'
+export { pollConditions, pollOrders, taskRecords } from './task-polling.ts'
+export type { PollCondition, PollOrder, TaskRecord, TopicOptions } from './task-polling.ts'
 export type { Insertion, PushOptions, TaskSink } from './task-sink.ts'
 export type {
   ReassignAllOptions,

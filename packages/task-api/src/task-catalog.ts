@@ -74,6 +74,10 @@ export interface PurgeOptions extends TaskFilter {
 }
 
 export interface ResolveOptions {
+  /**
+   * Only tasks of this topic. Default: of all topics that share their sequences. A topic that keeps outcomes has sequences of its own, and must be named.
+   */
+  readonly topic?: string
   /** Whether to find the last sequence at or before the instant, instead of the first at or after it. Default false. */
   readonly preceding?: boolean
 }
@@ -184,7 +188,7 @@ export interface TaskCatalog<Transaction, E extends Execution = 'async'> {
    */
   results(transaction: Transaction, options?: ResultsOptions): Outcome<E, ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>
   /**
-   * Finds the sequence that belongs to an instant, over all topics, for the bounds of `page`, `count` and `purge`. May read every task of every
+   * Finds the sequence that belongs to an instant, over all topics or in one, for the bounds of `page`, `count` and `purge`. May read every task of every
    * topic. On SQLite the call blocks the event loop.
    *
    * @returns the first sequence that was pushed at or after the instant, or `Number.MAX_SAFE_INTEGER` if there is none; with `preceding` the

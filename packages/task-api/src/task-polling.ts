@@ -34,6 +34,18 @@ export const pollConditions = [
  */
 export type PollCondition = (typeof pollConditions)[number]
 
+/** What is written of a task while it is done. */
+export const taskRecords = ['states', 'outcomes'] as const
+
+/**
+ * What is written of a task while it is done.
+ *
+ * - `states`: that it is held, and what it ended with
+ * - `outcomes`: only what it ended with. That it is held is written once for all tasks of a poll, so that half as much is written. Only in `fifo`
+ *   topics without a condition that are not keyed, and on PostgreSQL
+ */
+export type TaskRecord = (typeof taskRecords)[number]
+
 /** How a topic is polled. The options belong to the topic, so that no poll can break its order or its condition by leaving one out. */
 export interface TopicOptions {
   /** Default `fifo`. The other orders cost an index of their own. */
@@ -45,4 +57,6 @@ export interface TopicOptions {
    * order `shared`.
    */
   readonly keyed?: boolean
+  /** Default `states`. */
+  readonly record?: TaskRecord
 }

@@ -89,7 +89,7 @@ type VerbWithOptions =
 
 /** The options of each verb, for `checkNames`. */
 export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
-  initialize: optionNames<TopicOptions>('initialize', { order: true, condition: true, keyed: true }),
+  initialize: optionNames<TopicOptions>('initialize', { order: true, condition: true, keyed: true, record: true }),
   activate: optionNames<ActivationOptions>('activate', { actor: true, note: true }),
   deactivate: optionNames<ActivationOptions>('deactivate', { actor: true, note: true }),
   push: optionNames<PushOptions>('push', { insertion: true }),
@@ -123,7 +123,7 @@ export const verbOptions: Readonly<Record<VerbWithOptions, OptionNames>> = {
   overview: optionNames<OverviewOptions>('overview', { limit: true }),
   count: optionNames<CountOptions>('count', { ...filter, states: true, topic: true, recent: true, unneeded: true }),
   results: optionNames<ResultsOptions>('results', { from: true, to: true }),
-  resolve: optionNames<ResolveOptions>('resolve', { preceding: true }),
+  resolve: optionNames<ResolveOptions>('resolve', { preceding: true, topic: true }),
   purge: optionNames<PurgeOptions>('purge', { ...filter, states: true, olderThanMs: true, sequences: true, limit: true }),
   purgeAttempts: optionNames<PurgeAttemptsOptions>('purgeAttempts', { olderThanMs: true, limit: true }),
   register: optionNames<RegisterOptions>('register', { exclusive: true }),

@@ -185,7 +185,8 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
       const mode = context.modes.get(topic)
       if (!mode) return undefined
       const isSingle = mode.condition !== 'none' && dialect.claims.singular && dialect.writes.rechecksHeld
-      return { single: isSingle ? mode : undefined, more: context.unfinished.has(topic) }
+      const { order, condition } = mode
+      return { single: isSingle ? { order, condition } : undefined, more: context.unfinished.has(topic) }
     },
     ...(Object.fromEntries(mine) as Pick<TimedTaskRepository<Transaction, E>, VerbName>),
     timers: {

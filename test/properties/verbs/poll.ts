@@ -3,7 +3,7 @@ import { TaskDecision } from '@taskstream/task-api'
 import type { HeldTask, PollHold } from '@taskstream/task-api'
 import { expect } from 'vitest'
 import { isOnlyLocked } from '../../model.ts'
-import { isPostgres } from '../../subject.ts'
+import { engine, isPostgres } from '../../subject.ts'
 import { claim, mayTake } from '../claims.ts'
 import type { Claimed } from '../claims.ts'
 import { become, change, isLate } from '../rows.ts'
@@ -34,7 +34,9 @@ export const take: Act = async (world, turn) => {
   }
 }
 
-async function pollSome(world: World, turn: Turn, hold: PollHold = 'lease'): Promise<readonly HeldTask[]> {
+async function pollSome(world: World, turn: Turn, asked: PollHold = 'lease'): Promise<readonly HeldTask[]> {
+  // A topic that keeps outcomes is polled with leases only.
+  const hold = engine.outcomes ? 'lease' : asked
   const { model, fixture, topic, now } = world
   const { session, party, size } = turn
   const { tasks, polled } = party

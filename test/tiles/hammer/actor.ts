@@ -4,6 +4,7 @@ import pg from 'pg'
 import { randomOf } from '../../interleavings/random.ts'
 import type { TaskRecord } from '../guards.ts'
 import type { Connection } from '../scenarios/lab.ts'
+import { Product } from '../product.ts'
 import { Tiles } from '../tiles.ts'
 import { Ledger } from './ledger.ts'
 
@@ -22,7 +23,7 @@ export class Actor {
   readonly orders = JSON.parse(process.argv[2]!) as Orders
   readonly random = randomOf(this.orders.seed)
   readonly ledger = new Ledger(this.orders.folder, this.orders.name)
-  readonly tiles = new Tiles({ record: this.orders.record })
+  readonly tiles: Tiles = process.env['HAMMER_PRODUCT'] ? new Product() : new Tiles({ record: this.orders.record })
   isStopping = false
 
   constructor() {
@@ -66,7 +67,7 @@ export class Actor {
   }
 
   async #connect(): Promise<pg.Client> {
-    const client = new pg.Client({ ...this.orders.connection, connectionTimeoutMillis: 5_000 })
+    const client = new pg.Client({ ...this.orders.connection, connectionTimeoutMillis: 5_000, options: '-c search_path=taskstream,public' })
     client.on('error', () => {})
     await client.connect()
     return client
@@ -75,7 +76,7 @@ export class Actor {
   /** An error of a connection is a crash of the server. Any other is told by its code. */
   #tell(error: unknown): void {
     const { code, message, detail, where } = error as { code?: string; message: string; detail?: string; where?: string }
-    const isGone = /^(57P|08|ECONN|ENOENT|EPIPE)/.test(code ?? '') || /terminated|not queryable|timeout/i.test(message)
+    const isGone = /^(57P|08|ECONN|ENOENT|EPIPE|DATABASE_UNAVAILABLE)/.test(code ?? '') || /terminated|not queryable|timeout/i.test(message)
     this.ledger.say({
       k: 'count',
       what: isGone ? 'connection lost' : `error ${code ?? ''} ${message} ${detail ?? ''} ${where ?? ''}`,

@@ -6,6 +6,10 @@ import { Actor, expect } from './actor.ts'
 const actor = new Actor()
 const { tiles, ledger } = actor
 let made = 0
+/** What a range of the product holds stays there. */
+const isFree = process.env['HAMMER_PRODUCT']
+  ? ` and (state <> 1 or listed or not exists (select from task_range r where r.topic = 't' and r.state = 0 and sequence between r.lo and r.hi))`
+  : ''
 
 await actor.repeat(async (client) => {
   const act = actor.pick([reset, reassign, reassign, recreate, purge])
@@ -55,7 +59,7 @@ async function change(
     [sequences],
   )
   const { rows } = await client.query<{ identifier: string; before: number }>(
-    `update task set ${text} returning identifier, old.state as before`,
+    `update task set ${text}${isFree} returning identifier, old.state as before`,
     [sequences],
   )
   return rows

@@ -14,6 +14,7 @@ import type { Form } from '../guards.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { ledgerSchema } from '../schema.ts'
 import { succeeded, Tiles } from '../tiles.ts'
+import { Product } from '../product.ts'
 import { inTransaction } from './actor.ts'
 import type { Orders } from './actor.ts'
 import type { Verdict } from './checker.ts'
@@ -76,7 +77,8 @@ class Hammer {
   async run(): Promise<HammerReport> {
     const { form, seconds, seed } = this.#options
     await this.#withClient(async (client) => {
-      await Tiles.create(client, form)
+      if (process.env['HAMMER_PRODUCT']) await Product.create(client)
+      else await Tiles.create(client, form)
       await client.query(ledgerSchema)
     })
     for (let nth = 0; nth < producers; nth++) this.#others.push(this.#start('producer', `p${nth}`))
@@ -160,7 +162,7 @@ class Hammer {
 
   /** One consumer after all the others have ended. Who died holds nothing after this. */
   async #drain(client: pg.Client): Promise<void> {
-    const tiles = new Tiles(this.#options.form)
+    const tiles: Tiles = process.env['HAMMER_PRODUCT'] ? new Product() : new Tiles(this.#options.form)
     const began = performance.now()
     for (let empty = 0; empty < 5;) {
       await tiles.beat(client, 'finisher')
@@ -182,7 +184,7 @@ class Hammer {
   }
 
   async #withClient<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const client = new pg.Client(this.#server.connection)
+    const client = new pg.Client({ ...this.#server.connection, options: '-c search_path=taskstream,public' })
     client.on('error', () => {})
     await client.connect()
     try {

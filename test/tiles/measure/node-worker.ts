@@ -14,7 +14,7 @@ import { tileRepository } from './tile-repository.ts'
 
 export interface NodeOrder {
   readonly connection: Connection
-  readonly record: 'states' | TaskRecord
+  readonly record: 'states' | 'outcomes of the product' | TaskRecord
   /** Tasks of a batch; undefined: a node's default. */
   readonly size?: number
 }
@@ -29,18 +29,20 @@ export interface NodeReport {
 }
 
 const [{ connection, record, size }] = (await once(process, 'message')) as [NodeOrder]
+/** The product itself, or the tile form in its place. */
+const tiled = record === 'outcomes' || record === 'exceptions' ? record : undefined
 const clients = new Set<pg.PoolClient>()
 const pool = new pg.Pool({
   ...connection,
   max: 10,
   // The product names its schema in each statement. The tile form has only names, and nothing replaces plans that were made while its tables were small.
-  ...(record !== 'states' && { options: `-c search_path=${tileSchema} -c enable_seqscan=off -c enable_bitmapscan=off` }),
+  ...(tiled && { options: `-c search_path=${tileSchema} -c enable_seqscan=off -c enable_bitmapscan=off` }),
 })
 pool.on('connect', (client) => clients.add(client))
 const rows = sqlTaskRepository({ dialect: postgres(), adapter: fromPg })
 const report = { tasks: 0, ended: 0 }
 const node = new TaskNode({
-  repository: record === 'states' ? rows : tileRepository(rows, new Tiles({ record }, nodeTopic)),
+  repository: tiled ? tileRepository(rows, new Tiles({ record: tiled }, nodeTopic)) : rows,
   transactions: pgTransactions(pool),
   listener: {
     onComplete: ({ completion }: { completion: Completion; decisions: ReadonlyMap<HeldTask, TaskDecision> }) => {

@@ -25,7 +25,7 @@ export interface NodeFigures {
 
 type Case = Pick<NodeFigures, 'size' | 'processes'>
 
-const records = ['states', 'outcomes', 'exceptions'] as const satisfies readonly NodeOrder['record'][]
+const records = ['states', 'outcomes of the product', 'outcomes', 'exceptions'] as const satisfies readonly NodeOrder['record'][]
 /** As in the product's benchmark. */
 const input = JSON.stringify({ to: 'someone@example.org', subject: 'A letter', body: 'x'.repeat(30) })
 
@@ -107,16 +107,19 @@ async function drainOnce(
 }
 
 async function fill(connection: Connection, record: NodeOrder['record'], tasks: number): Promise<void> {
-  const pool = new pg.Pool({ ...connection, max: 1, ...(record !== 'states' && { options: `-c search_path=${tileSchema}` }) })
+  const tiled = record === 'outcomes' || record === 'exceptions' ? record : undefined
+  const pool = new pg.Pool({ ...connection, max: 1, ...(tiled && { options: `-c search_path=${tileSchema}` }) })
   const product = sqlTaskRepository({ dialect: postgres(), adapter: fromPg })
   await product.migrate(pgTransactions(pool))
-  await pgTransactions(pool)((transaction) => product.initialize(transaction, nodeTopic))
+  await pgTransactions(pool)((transaction) =>
+    product.initialize(transaction, nodeTopic, { record: record === 'outcomes of the product' ? 'outcomes' : 'states' }),
+  )
   const client = await pool.connect()
   const names = Array.from({ length: 1000 }, (_, at) => `customer ${at}`)
-  const tiles = record === 'states' ? undefined : new Tiles({ record: record satisfies TaskRecord }, nodeTopic)
-  if (record !== 'states') {
+  const tiles = tiled && new Tiles({ record: tiled satisfies TaskRecord }, nodeTopic)
+  if (tiled) {
     await client.query(`create schema ${tileSchema}`)
-    await Tiles.create(client, { record })
+    await Tiles.create(client, { record: tiled })
   }
   for (let pushed = 0; pushed < tasks; pushed += names.length) {
     if (tiles) await tiles.push(client, names, input)

@@ -1,4 +1,4 @@
-import { pollConditions, pollOrders } from '@taskstream/task-api'
+import { pollConditions, pollOrders, taskRecords } from '@taskstream/task-api'
 import type { TopicLimits, TopicOptions } from '@taskstream/task-api'
 import { createTopic, destroyTopic } from '@taskstream/task-operations'
 import { Option } from 'commander'
@@ -31,6 +31,9 @@ function addCreate(parent: Command): void {
     .addOption(new Option('--order <order>', 'the order in which tasks are polled (default: fifo)').choices(pollOrders))
     .addOption(new Option('--condition <condition>', 'which tasks may be polled (default: none)').choices(pollConditions))
     .option('--keyed', 'keep an index of identifiers; a topic with a condition always has one')
+    .addOption(
+      new Option('--record <record>', 'what is written of a task while it is done (default: states)').choices(taskRecords),
+    )
     .addHelpText(
       'after',
       `
@@ -38,9 +41,14 @@ Examples:
   taskstream topic create invoices
   taskstream topic create invoices --order priority --condition singular-by-identifier`,
     )
-    .action(async (topic: string, { order, condition, keyed, ...options }: CommonOptions & TopicOptions) => {
+    .action(async (topic: string, { order, condition, keyed, record, ...options }: CommonOptions & TopicOptions) => {
       await using database = await openDatabase(options)
-      const asked = { ...(order && { order }), ...(condition && { condition }), ...(keyed && { keyed }) }
+      const asked = {
+        ...(order && { order }),
+        ...(condition && { condition }),
+        ...(keyed && { keyed }),
+        ...(record && { record }),
+      }
       // Without options, a known topic may have any order and condition.
       const given = Object.keys(asked).length > 0 ? asked : undefined
       const { changed: created, id } = await createTopic(operatorOf(database), topic, given)
@@ -62,19 +70,20 @@ function addOptions(parent: Command): void {
         (await database.reading<ReadonlyMap<string, TopicLimits>>((transaction) => database.tasks.limits(transaction))).get(
           topic,
         ) ?? {}
-      const { order, condition, keyed, paused } = row
+      const { order, condition, keyed, record, paused } = row
       const { total, rate, maxEntries, deadLetter } = limits
       const lines = [
         ['order', order],
         ['condition', condition],
         ['identifiers', keyed ? 'in an index' : 'not in an index'],
+        ['record', record],
         ['state', paused ? 'paused' : 'processed'],
         ['total', total ?? 'no limit'],
         ['rate', rate === undefined ? 'no limit' : `${rate.count} in ${duration(rate.perMs)}`],
         ['entries', maxEntries === undefined ? 'no limit' : `${maxEntries.count}, then ${maxEntries.whenFull ?? 'reject'}`],
         ['dead letters', deadLetter ?? 'nowhere'],
       ].map(([name, value]) => `${String(name).padEnd(13)} ${value}`)
-      printDone({ json: { topic, order, condition, keyed, paused, ...limits }, lines, names: [topic] }, options)
+      printDone({ json: { topic, order, condition, keyed, record, paused, ...limits }, lines, names: [topic] }, options)
     })
 }
 

@@ -25,12 +25,12 @@ export async function openTopic(
   push: Push,
 ): Promise<Omit<Origin, keyof AsyncDisposable>> {
   await checkTopicKnown(source, queue)
-  const { order, condition, keyed } = await optionsOf(source, queue)
-  await checkAlike({ order, condition, keyed }, queue, source, goal)
+  const { order, condition, keyed, record } = await optionsOf(source, queue)
+  await checkAlike({ order, condition, keyed, record }, queue, source, goal)
   const topic = new MovingTopic(queue, source, goal, push, condition !== 'none')
   return {
     place: source.place,
-    options: { order, condition, keyed },
+    options: { order, condition, keyed, record },
     check: async () => {
       const { tasks, reading } = source
       await checkApart(await reading<readonly TaskInfo[]>((transaction) => tasks.page(transaction, queue)), source, goal)

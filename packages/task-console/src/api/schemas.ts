@@ -6,6 +6,7 @@ import {
   nodeKinds,
   pollConditions,
   pollOrders,
+  taskRecords,
   taskReasons,
   timerStatuses,
 } from '@taskstream/task-api'
@@ -37,6 +38,7 @@ export const topicSchema: z.ZodType = z.strictObject({
   order: z.enum(pollOrders),
   condition: z.enum(pollConditions),
   keyed: z.boolean(),
+  record: z.enum(taskRecords).describe('What is written of a task while it is done.'),
   ready: count.describe('1,000 stands for that many or more.'),
   active: count,
   delayed: count,

@@ -35,6 +35,7 @@ export async function readTopic(asked: Asked, given: { readonly topic: string })
     order: 'fifo',
     condition: 'none',
     keyed: false,
+    record: 'states',
     ready: 0,
     active: 0,
     delayed: 0,

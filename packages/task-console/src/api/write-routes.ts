@@ -1,5 +1,5 @@
 /** The routes that change something, in the table of routes. */
-import { filterStates, pollConditions, pollOrders, taskLimits, taskReasons } from '@taskstream/task-api'
+import { filterStates, pollConditions, pollOrders, taskRecords, taskLimits, taskReasons } from '@taskstream/task-api'
 import type { Rescheduling, TaskCreation } from '@taskstream/task-api'
 import type { ActionCursor } from '@taskstream/task-operations'
 import * as z from 'zod'
@@ -170,6 +170,7 @@ export const writeRoutes: readonly Route[] = [
       order: z.enum(pollOrders).optional(),
       condition: z.enum(pollConditions).optional(),
       keyed: z.boolean().optional(),
+      record: z.enum(taskRecords).optional(),
     }),
     answer: switched,
     handle: (asked, _none, { topic, ...options }) => {

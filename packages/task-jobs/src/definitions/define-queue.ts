@@ -111,7 +111,8 @@ export function defineQueue<const Name extends string>(name: Name, options: Queu
   if (maxTries !== undefined) checkInteger('maxTries', maxTries, 1, taskLimits.tries)
   if (timeoutMs !== undefined) checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)
   if (deadlineMs !== undefined) checkDuration('deadlineMs', deadlineMs)
-  const topic = Object.freeze({ order, condition: ordered || subKeys ? 'singular-by-identifier' : 'none', keyed } as const)
+  const condition = ordered || subKeys ? 'singular-by-identifier' : 'none'
+  const topic = Object.freeze({ order, condition, keyed, record: 'states' } as const)
   return Object.freeze({
     name,
     settings: Object.freeze({ what: 'queue', retry, maxTries, timeoutMs, deadlineMs, limits, subKeys, signed, topic } as const),

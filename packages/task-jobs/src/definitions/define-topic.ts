@@ -1,4 +1,4 @@
-import { checkGiven, checkTopic, invalid, optionNames, pollConditions } from '@taskstream/task-api'
+import { checkGiven, checkTopic, invalid, optionNames, pollConditions, taskRecords } from '@taskstream/task-api'
 import type { InputSchema, TopicOptions } from '@taskstream/task-api'
 import type { RetryPolicy } from '@taskstream/task-processor'
 import type { JsonOnly } from './json-only.ts'
@@ -53,6 +53,7 @@ const names = optionNames<TypedTopicOptions<unknown, unknown>>('defineTopic', {
   id: true,
   order: true,
   condition: true,
+  record: true,
   retry: true,
   maxTries: true,
   deadlineMs: true,
@@ -80,11 +81,12 @@ function settingsOf(options: TypedTopicOptions<never, unknown>): TopicSettings {
   checkGiven(names, options)
   const { order, input, ...settings } = taskSettingsOf(options as Parameters<typeof taskSettingsOf>[0])
   if (input === undefined) throw invalid('input', input, 'must be given: a schema, or json<T>()')
-  const { condition = 'none' } = options
+  const { condition = 'none', record = 'states' } = options
   if (!pollConditions.includes(condition)) throw invalid('condition', condition, `must be one of ${pollConditions.join(', ')}`)
-  const { keyed = settings.key !== undefined || condition !== 'none' || order === 'shared' } = options
+  if (!taskRecords.includes(record)) throw invalid('record', record, `must be one of ${taskRecords.join(', ')}`)
+  const { keyed = (settings.key !== undefined && record === 'states') || condition !== 'none' || order === 'shared' } = options
   if (typeof keyed !== 'boolean') throw invalid('keyed', keyed, 'must be true or false')
   if (!keyed && condition !== 'none') throw invalid('keyed', keyed, `must not be given with the condition "${condition}"`)
   if (order === 'shared') checkShared('of the topic', { keyed, condition: condition !== 'none' })
-  return { ...settings, what: 'topic', input, topic: { order, condition, keyed } }
+  return { ...settings, what: 'topic', input, topic: { order, condition, keyed, record } }
 }

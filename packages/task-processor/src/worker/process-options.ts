@@ -121,6 +121,7 @@ const names = optionNames<ProcessOptions<never>>('process', {
   order: true,
   condition: true,
   keyed: true,
+  record: true,
 })
 
 /** @throws TaskError ARGUMENT_INVALID */
@@ -131,6 +132,12 @@ export function checkProcessOptions<Transaction>(options: ProcessOptions<Transac
   if (typeof handler !== 'function' && typeof handler?.open !== 'function')
     throw invalid('handler', handler, 'must be a function of a batch, or something that opens one')
   if (mode !== 'leased' && mode !== 'transactional') throw invalid('mode', mode, "must be 'leased' or 'transactional'")
+  if (mode === 'transactional' && options.record === 'outcomes')
+    throw invalid(
+      'mode',
+      mode,
+      'must be leased with the record outcomes, where ranges hold the tasks: handlers can still commit with a batch',
+    )
   if (!['active', 'inactive', 'ignored'].includes(activation))
     throw invalid('activation', activation, "must be 'active', 'inactive' or 'ignored'")
   if (retry !== undefined && typeof retry !== 'function')

@@ -17,7 +17,10 @@ import type { Statement } from './statement.ts'
 import { states } from './states.ts'
 
 /** The parts of a dialect. Members that have a default may be left out. */
-export interface DialectParts extends Pick<Dialect, 'system' | 'tables' | 'schema' | 'locks' | 'coordination' | 'classify'> {
+export interface DialectParts extends Pick<
+  Dialect,
+  'system' | 'tables' | 'schema' | 'locks' | 'coordination' | 'classify' | 'ranges'
+> {
   readonly expr: Optional<Expressions, keyof CommonExpressions>
   readonly paths: Optional<AccessPaths, keyof CommonPaths>
   readonly writes: Optional<Writes, 'insertAndWake' | 'removeOf'>

@@ -38,6 +38,8 @@ export interface Dialect {
   /** Absent if nodes cannot coordinate on this database. */
   readonly coordination?: CoordinationStatements
   readonly examination: Examination
+  /** Absent where topics cannot keep outcomes. */
+  readonly ranges?: Ranges
   /** The `TaskError` for a driver's error; undefined for an error that callers need not tell apart. */
   classify(error: unknown): TaskError | undefined
 }
@@ -281,6 +283,37 @@ export interface Claims {
   tidy(): Verb<void>
 }
 
+/**
+ * Ranges hold the tasks of topics that keep outcomes: a row stays ready and unlisted while it is held, and its range says who holds it
+ * (docs/decisions/ranges.md).
+ */
+export interface Ranges {
+  /** Takes tasks of a topic that keeps outcomes. It takes none if the topic has another mode. */
+  claim(request: ClaimRequest): Verb<Claim>
+  /** True for a row `t` that a range holds. */
+  readonly isHeld: Statement
+  /** Who holds a row `t` by a range, or null. */
+  readonly owner: Statement
+  /** Since when a range holds a row `t`, or null. */
+  readonly leased: Statement
+  /** True for a row `t` of a topic whose numbers come from the sequence of all topics. */
+  readonly sharesNumbers: Statement
+  /** Selects topic, sequence and owner of what ranges hold whose owners meet a condition. */
+  heldBy(condition: (owner: Statement) => Statement, limit: number): Statement
+  /** Keeps polls from taking fresh tasks until the transaction ends, if the topic keeps outcomes. Later statements see who holds what. */
+  lockFresh(topic: string): Verb<void>
+  /**
+   * Makes active rows of what is held by ranges whose owners meet a condition, until there are so many. Ranges that others have locked are left.
+   *
+   * @param kept says that a range is left as it is, by its topic and its first and last number
+   */
+  spill(
+    condition: (owner: Statement) => Statement,
+    limit: number,
+    kept?: (topic: string, first: number, last: number) => boolean,
+  ): Verb<void>
+}
+
 /** How a select finds out about one topic, or several. */
 export interface Glimpse {
   /** The table of topics `p`, with a condition, to follow `from`. */
@@ -309,7 +342,7 @@ export interface Repairs {
 /** Statements for a topic beside those for its row. Default: none. */
 export interface TopicStatements {
   /** Makes a new topic's partition, lock stripes and the like. */
-  open(topic: string, keyed: boolean): readonly Statement[]
+  open(topic: string, options: Pick<TopicMode, 'record'> & { readonly keyed: boolean }): readonly Statement[]
   /** Deletes the rows of a topic in tables that only this dialect has. */
   close(topic: string): readonly Statement[]
   /** Notifies listeners, at commit, that the activation of the topic of this name has changed, or that timers have (`timersName`). */

@@ -2,13 +2,13 @@ import type { HeldTask, TaskLease } from '@taskstream/task-api'
 
 /**
  * How a task is held. `active`: its row is active. `staged`: the same in a topic with a condition, where its completion may free
- * another task. `locked`: its row is only locked, by the transaction that polled it.
+ * another task. `locked`: its row is only locked, by the transaction that polled it. `ranged`: its row is ready, and a range holds it.
  */
-const ways = ['active', 'staged', 'locked'] as const
+const ways = ['active', 'staged', 'locked', 'ranged'] as const
 
 export type Way = (typeof ways)[number]
 
-/** The factor of the attempt in a lease. It leaves room for a fourth way. */
+/** The factor of the attempt in a lease: how many ways there are. */
 const step = 4
 
 /**

@@ -1,5 +1,5 @@
 /** The requests that verbs make of a dialect, and its answers. */
-import type { HeldTask } from '@taskstream/task-api'
+import type { HeldTask, TaskRecord } from '@taskstream/task-api'
 import type { Statement } from './statement.ts'
 import type { TopicMode } from './topic-mode.ts'
 import type { Row } from './verb.ts'
@@ -30,8 +30,10 @@ export interface HeldRequest {
   readonly owner: string
   readonly tasks: readonly HeldTask[]
   readonly columns: readonly RowColumn[]
-  /** Whether this transaction has locked them, instead of making them active. */
+  /** Whether their rows are still ready: this transaction has only locked them, or a range holds them. */
   readonly locked: boolean
+  /** Whether a range holds them. */
+  readonly ranged?: boolean
   readonly now: number | null
   /** Whether to write rechecks of their identifiers, where that is part of the statement (`Writes.rechecksHeld`). */
   readonly recheck?: boolean
@@ -92,6 +94,8 @@ export interface TaskInsertion {
   readonly orderBy?: Statement
   /** How many rows `from` has. */
   readonly count: number
+  /** What the topic is thought to keep. If it keeps something else, nothing is inserted. */
+  readonly record: TaskRecord
 }
 
 /** The request of a poll. `now` is epoch milliseconds of a test clock, or null for the database's clock. */
@@ -114,6 +118,8 @@ export interface Claim {
   readonly ownerKnown: boolean
   /** Whether the rows are only locked, so that the claim has not written to them. */
   readonly locked?: boolean
+  /** Further rows, which ranges hold, so that the claim has not written to them. */
+  readonly ranged?: readonly Row[]
   /** Whether there may be tasks to take behind those that the claim has looked at. */
   readonly more?: boolean
 }

@@ -1,7 +1,8 @@
 import { TaskError, taskReasons, taskStates } from '@taskstream/task-api'
 import type { HeldTask, Task, TaskHeaders, TaskInfo, TaskReason, TaskState } from '@taskstream/task-api'
 import type { Dialect } from './dialect.ts'
-import { raw, sql } from './statement.ts'
+import { nothing, raw, sql } from './statement.ts'
+import { states } from './states.ts'
 import type { Statement } from './statement.ts'
 import type { Row } from './verb.ts'
 import { blockedUntilMs } from './blocked.ts'
@@ -44,14 +45,39 @@ export function isLate({ extras }: Row): boolean {
 /** Columns of a whole row. */
 export function infoColumns(dialect: Dialect): Statement {
   const instant = (name: string): Statement => sql`${dialect.expr.epochMs(raw(name))} as ${raw(name)}`
-  return sql`sequence, identifier, attempt, tries, max_tries, priority, reference, external_id, ${dialect.expr.text(raw('headers'))} as headers, input,
-    state, descent, reason, owner, output,
-    ${instant('created')}, ${instant('started')}, ${instant('completed')}, ${instant('due')}, ${instant('deadline')}`
+  const { attempt, tries, state, owner, started } = holding(dialect)
+  return sql`sequence, identifier, max_tries, priority, reference, external_id, ${dialect.expr.text(raw('headers'))} as headers, input,
+    descent, reason, output, ${attempt} as attempt, ${tries} as tries, ${state} as state, ${owner} as owner, ${dialect.expr.epochMs(started)} as started,
+    ${instant('created')}, ${instant('completed')}, ${instant('due')}, ${instant('deadline')}`
 }
 
-/** The task of a claimed row. A row that is only locked still has its old attempt and tries, so one is added to both. */
+/** What a row `t` says of who holds it, or held it last. What a range holds stands in the range. */
+export function holding({
+  ranges,
+}: Pick<Dialect, 'ranges'>): Readonly<Record<'attempt' | 'tries' | 'state' | 'owner' | 'started', Statement>> {
+  const own = (column: string): Statement => raw(`t.${column}`)
+  if (!ranges)
+    return { attempt: own('attempt'), tries: own('tries'), state: own('state'), owner: own('owner'), started: own('started') }
+  const { isHeld } = ranges
+  return {
+    attempt: sql`t.attempt + case when ${isHeld} then 1 else 0 end`,
+    tries: sql`t.tries + case when ${isHeld} then 1 else 0 end`,
+    state: sql`case when ${isHeld} then ${states.active} else t.state end`,
+    owner: sql`coalesce(t.owner, ${ranges.owner})`,
+    started: sql`coalesce(t.started, ${ranges.leased})`,
+  }
+}
+
+/** Assignments that write into a row `t` who holds it by a range, before a verb takes it away. */
+export function takeHeld(dialect: Pick<Dialect, 'ranges'>): Statement {
+  if (!dialect.ranges) return nothing
+  const { attempt, tries, owner, started } = holding(dialect)
+  return sql`attempt = ${attempt}, tries = ${tries}, owner = ${owner}, started = ${started}, `
+}
+
+/** The task of a claimed row. A row that is only locked, or held by a range, still has its old attempt and tries, so one is added to both. */
 export function toHeldTask(topic: string, row: Row, way: Way): HeldTask {
-  const taken = way === 'locked' ? 1 : 0
+  const taken = way === 'locked' || way === 'ranged' ? 1 : 0
   const extras = extrasOf(row)
   const attempt = toNumber(row['attempt']) + taken
   return {

@@ -9,6 +9,7 @@ import { sequencesOf } from '../core/task-row.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { lockLimit, readLocked } from './lock-limit.ts'
+import { isIn } from './filter-state.ts'
 import { enqueueRechecks, setBlockingClass } from './recheck.ts'
 
 const isEntries = raw("kind in ('entries', 'entries-dropping')")
@@ -90,7 +91,8 @@ function* countEntries(context: Context, topic: string, amount: number): Verb<nu
  */
 function* dropOldest(context: Context, topic: string, count: number): Verb<number> {
   const { dialect, now } = context
-  const isReady = sql`t.state = ${states.ready}`
+  const isReady = isIn(dialect, 'ready')
+  if (dialect.ranges) yield* dialect.ranges.lockFresh(topic)
   // All are locked before any is changed: whoever is refused may commit what else he has written.
   let locked: readonly number[] = []
   for (let most = count; ; most = 2 * most + spareRows) {

@@ -1,9 +1,10 @@
 import type { Cancellation, TaskSelector } from '@taskstream/task-api'
-import { reasons, stateNumbers, states } from '../core/states.ts'
-import { raw, sql } from '../core/statement.ts'
-import { toNumber, toTask } from '../core/task-row.ts'
+import { reasons, states } from '../core/states.ts'
+import { sql } from '../core/statement.ts'
+import { takeHeld, toNumber, toTask } from '../core/task-row.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
+import { filterStateNumber, toFilterState } from './filter-state.ts'
 import { enqueueRechecks, setBlockingClass } from './recheck.ts'
 import { lockNamed } from './selector.ts'
 
@@ -12,7 +13,8 @@ const unended = sql`t.state in (${states.active}, ${states.ready}, ${states.expi
 
 export function* cancel(context: Context, topic: string, selector: TaskSelector): Verb<Cancellation> {
   const { dialect, now } = context
-  const rows = yield* lockNamed(context, 'cancel', topic, selector, unended, raw('t.sequence, t.identifier, t.state, t.stage'))
+  const columns = sql`t.sequence, t.identifier, ${filterStateNumber(dialect)} as state, t.stage`
+  const rows = yield* lockNamed(context, 'cancel', topic, selector, unended, columns)
   // mutants: equivalent condition:false, a change of no rows changes nothing
   if (rows.length === 0) return { cancelled: [], taken: [] }
   // The fence of a completion asks for an active row, so what was at work is lost to its owner from here on.
@@ -22,7 +24,7 @@ export function* cancel(context: Context, topic: string, selector: TaskSelector)
     // mutants: equivalent lock, the rows are locked already
     locked: 'wait',
     set: sql`
-      state = ${states.filtered},
+      ${takeHeld(dialect)}state = ${states.filtered},
       listed = ${dialect.expr.false},
       reason = ${reasons.cancelled},
       due = null,
@@ -30,6 +32,6 @@ export function* cancel(context: Context, topic: string, selector: TaskSelector)
       ${setBlockingClass('ended')}`,
   })
   yield* enqueueRechecks(context, topic, rows)
-  const taken = rows.filter((row) => toNumber(row['state']) === stateNumbers.active)
+  const taken = rows.filter((row) => toFilterState(row['state']) === 'active')
   return { cancelled: rows.map((row) => toTask(topic, row)), taken: taken.map((row) => toTask(topic, row)) }
 }

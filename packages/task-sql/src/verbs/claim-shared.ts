@@ -42,7 +42,7 @@ const spareSteps = 4
 // mutants: equivalent number, one more or less is as good
 const maximumRounds = 24
 
-const mode: TopicMode = { order: 'shared', condition: 'none' }
+const mode: TopicMode = { order: 'shared', condition: 'none', record: 'states' }
 
 /** @param places where this process has left each topic */
 export function* claimShared(

@@ -2,7 +2,7 @@ import { checkInteger, checkTopic, invalid, taskLimits } from '@taskstream/task-
 import type { TaskEnding, TaskKey, TaskState } from '@taskstream/task-api'
 import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
-import { toNumber, toReason, toState } from '../core/task-row.ts'
+import { holding, toNumber, toReason, toState } from '../core/task-row.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 
@@ -45,7 +45,7 @@ function rowsOf({ dialect }: Context, sought: readonly (readonly [number, TaskKe
     { name: 'wanted', type: 'integer', values: sought.map(([, { sequence }]) => sequence) },
   ])
   return sql`
-    select r.place, t.topic, t.sequence, t.state, t.reason, e.value, e.next_topic, e.next_sequence,
+    select r.place, t.topic, t.sequence, ${holding(dialect).state} as state, t.reason, e.value, e.next_topic, e.next_sequence,
            case when t.state in (${states.failed}, ${states.filtered}) then t.output end as output
       from ${wanted}
       join ${tables.task} t on ${paths.byKey(raw('r.wanted_topic'), raw('r.wanted'))}

@@ -21,6 +21,7 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
   const dead = deadOwner(context, olderThanMs)
   if (dialect.session.checkSeen) yield* dialect.session.checkSeen()
   yield* takeBackHeartbeats(context, olderThanMs)
+  if (dialect.ranges) yield* dialect.ranges.spill(dead, limit)
   const found = Map.groupBy(yield dialect.claims.claimedBy(dead, limit), ({ topic }) => String(topic))
   // Topics are told in the order of their names.
   // mutants: equivalent boundary, no two topics have the same name

@@ -18,13 +18,14 @@ export function* handBack(context: Context, topic: string, tasks: Iterable<HeldT
     given.filter((task) => isHeld(task, 'locked')),
   )
   const asked = given.filter((task) => !isHeld(task, 'locked'))
-  const [request] = heldRequests(context, topic, asked)
-  if (!request) return { completed: locked.held, lost: locked.lost }
-  const sequences = yield* dialect.writes.changeHeld(
-    request,
-    () =>
-      sql`state = ${states.ready}, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setReadyClass()}`,
-  )
+  const sequences = new Set<number>()
+  for (const request of heldRequests(context, topic, asked)) {
+    // Of a task that a range holds the try is not written yet, and the attempt is: so that nobody has it a second time.
+    const set = request.ranged
+      ? sql`listed = ${dialect.expr.true}, attempt = t.attempt + 1, ${setReadyClass()}`
+      : sql`state = ${states.ready}, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setReadyClass()}`
+    for (const sequence of yield* dialect.writes.changeHeld(request, () => set)) sequences.add(sequence)
+  }
   const { found, lost } = split(asked, sequences)
   yield* enqueueRechecksOf(context, topic, found)
   return { completed: [...locked.held, ...found], lost: [...locked.lost, ...lost] }

@@ -31,17 +31,21 @@ export function sortHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] {
   return sorted.toSorted((left, right) => left.sequence - right.sequence)
 }
 
-/** Requests for the tasks of one call: one for active tasks, and one for tasks that this transaction has only locked. */
+/** Requests for the tasks of one call: one for active tasks, one for tasks that this transaction has only locked, and one for those that ranges hold. */
 export function heldRequests(
   { owner, now }: Context,
   topic: string,
   tasks: readonly HeldTask[],
   columnsOf: (tasks: readonly HeldTask[]) => readonly RowColumn[] = () => [],
 ): HeldRequest[] {
-  const { active = [], locked = [] } = Object.groupBy(tasks, (task) => (isHeld(task, 'locked') ? 'locked' : 'active'))
+  const {
+    active = [],
+    locked = [],
+    ranged = [],
+  } = Object.groupBy(tasks, (task) => (isHeld(task, 'locked') ? 'locked' : isHeld(task, 'ranged') ? 'ranged' : 'active'))
   return (
     // mutants: equivalent method, a request of no tasks finds none
-    [active, locked]
+    [active, locked, ranged]
       // mutants: equivalent boundary, a request of no tasks finds none
       .filter(({ length }) => length > 0)
       .map((some) => ({
@@ -49,7 +53,8 @@ export function heldRequests(
         owner,
         tasks: some,
         columns: columnsOf(some),
-        locked: some === locked,
+        locked: some === locked || some === ranged,
+        ranged: some === ranged,
         now: now(),
         // mutants: equivalent method, the tasks of a topic are alike in this
         recheck: some.some((task) => isHeld(task, 'staged')),

@@ -38,6 +38,7 @@ export function* lock(context: Context, topic: string, options: LockOptions = {}
   const { dialect } = context
   const matching = sql`${meets(dialect, filter)}${unneeded ? sql` and not ${isNeeded(dialect)}` : nothing}`
   const which = sql`1 = 1${matching}`
+  if (dialect.ranges && !dryRun) yield* dialect.ranges.lockFresh(topic)
   // Rows are found without locks first, and then locked in the order of their sequences, as other verbs lock them.
   const found =
     tasks !== undefined

@@ -1,10 +1,10 @@
 import type { HeldTask } from '@taskstream/task-api'
-import { states } from '../core/states.ts'
 import { sql } from '../core/statement.ts'
-import { toNumber } from '../core/task-row.ts'
+import { holding, toNumber } from '../core/task-row.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { attemptOf, isHeld } from '../core/lease.ts'
+import { isIn } from './filter-state.ts'
 import { sortHeld } from './held.ts'
 
 export function* lost({ dialect, owner }: Context, topic: string, tasks: Iterable<HeldTask>): Verb<HeldTask[]> {
@@ -14,9 +14,10 @@ export function* lost({ dialect, owner }: Context, topic: string, tasks: Iterabl
   if (asked.length === 0) return []
   // An owner may be asked about a former attempt and the present one together.
   const sequences = [...new Set(asked.map(({ sequence }) => sequence))]
+  const { attempt, owner: holder } = holding(dialect)
   const rows = yield sql`
-    select t.sequence, t.attempt
-      from ${dialect.paths.byKeys(topic, sequences)} and t.state = ${states.active} and t.owner = ${owner}`
+    select t.sequence, ${attempt} as attempt
+      from ${dialect.paths.byKeys(topic, sequences)} and ${isIn(dialect, 'active')} and ${holder} = ${owner}`
   const held = new Map(rows.map((row) => [toNumber(row['sequence']), toNumber(row['attempt'])]))
   return asked.filter((task) => held.get(task.sequence) !== attemptOf(task))
 }

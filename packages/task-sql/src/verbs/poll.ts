@@ -15,7 +15,8 @@ import type { HeldTask, PollOptions } from '@taskstream/task-api'
 import type { Claim, ClaimRequest } from '../core/requests.ts'
 import { reasons, states } from '../core/states.ts'
 import { nothing, sql } from '../core/statement.ts'
-import type { Verb } from '../core/verb.ts'
+import type { Row, Verb } from '../core/verb.ts'
+import type { Way } from '../core/lease.ts'
 import { claimOrdered } from './claim-ordered.ts'
 import { claimShared } from './claim-shared.ts'
 import { claimSingular } from './claim-singular.ts'
@@ -44,13 +45,16 @@ export function* poll(context: Context, topic: string, options: PollOptions = {}
     const claimed = yield* claimSome(context, topic, size - held.length, options)
     mode = claimed.mode
     context.unfinished[claimed.more ? 'add' : 'delete'](topic)
-    const how = claimed.locked ? 'locked' : mode.condition === 'none' ? 'active' : 'staged'
     const tooLate: HeldTask[] = []
-    for (const row of claimed.rows) {
-      const into = isLate(row) ? tooLate : held
-      // mutants: equivalent method, the rows come in any order
-      into.push(toHeldTask(topic, row, how))
+    const take = (rows: readonly Row[], how: Way): void => {
+      for (const row of rows) {
+        const into = isLate(row) ? tooLate : held
+        // mutants: equivalent method, the rows come in any order
+        into.push(toHeldTask(topic, row, how))
+      }
     }
+    take(claimed.rows, claimed.locked ? 'locked' : mode.condition === 'none' ? 'active' : 'staged')
+    take(claimed.ranged ?? [], 'ranged')
     late = tooLate.length
     // mutants: equivalent boundary condition:true, without tasks no statement is made
     if (late > 0) yield* filterLate(context, topic, tooLate)
@@ -79,7 +83,7 @@ function* claimSome(
   const known = modes.get(topic) ?? plainMode
   // mutants: equivalent property `condition: asked.condition ?? known.condition`, a claim with a wrong mode takes nothing and is repeated
   // mutants: equivalent nullish:asked.order nullish:asked.condition, a claim with a wrong mode takes nothing and is repeated
-  let expected: TopicMode = { order: asked.order ?? known.order, condition: asked.condition ?? known.condition }
+  let expected: TopicMode = { ...known, order: asked.order ?? known.order, condition: asked.condition ?? known.condition }
   for (;;) {
     const claim = yield* claimAs(request, expected)
     const { mode, ownerKnown } = claim
@@ -94,11 +98,20 @@ function* claimSome(
     expected = mode
   }
 
-  function claimAs(request: ClaimRequest, { order, condition }: TopicMode): Verb<Claim> {
-    if (condition !== 'none')
-      return (dialect.claims.singular ?? ((...asked) => claimSingular(dialect, ...asked)))(request, { order, condition })
+  function claimAs(request: ClaimRequest, mode: TopicMode): Verb<Claim> {
+    const { order, condition, record } = mode
+    if (record === 'outcomes' && dialect.ranges) {
+      if (mayLock)
+        throw invalid(
+          'hold',
+          'transaction',
+          `must be lease in topic "${topic}", which keeps outcomes: its tasks are held by ranges`,
+        )
+      return dialect.ranges.claim(request)
+    }
+    if (condition !== 'none') return (dialect.claims.singular ?? ((...asked) => claimSingular(dialect, ...asked)))(request, mode)
     if (order === 'shared') return claimShared(dialect, request, asked.shares ?? defaultShares, places)
-    return order === 'fifo' ? dialect.claims.plain(request) : claimOrdered(dialect, request, { order, condition })
+    return order === 'fifo' ? dialect.claims.plain(request) : claimOrdered(dialect, request, mode)
   }
 }
 

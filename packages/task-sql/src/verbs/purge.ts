@@ -28,6 +28,7 @@ export function* purge(context: Context, topic: string, options: PurgeOptions = 
       : sql` and coalesce(t.completed, t.created) <= ${dialect.expr.plusMs(dialect.expr.now(now()), sql`${-olderThanMs}`)}`
   const which = sql`1 = 1${matching}${old} and not ${isNeeded(dialect)}`
   const asked = sequences && [...new Set(sequences)].toSorted((left, right) => left - right).slice(0, limit)
+  if (dialect.ranges && states.some((state) => state === 'ready' || state === 'active')) yield* dialect.ranges.lockFresh(topic)
   const found = yield* dialect.locks.tasks(
     asked
       ? { topic, sequences: asked, which, locked: 'skip' }

@@ -1,5 +1,5 @@
 import { checkInteger, checkNames, checkTopic, invalid, TaskError, taskLimits, verbOptions } from '@taskstream/task-api'
-import type { Insertion, PushedTask, PushOptions, TaskCreation, TaskState } from '@taskstream/task-api'
+import type { Insertion, PushedTask, PushOptions, TaskCreation, TaskRecord, TaskState } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
 import type { RowColumn, TaskInsertion } from '../core/requests.ts'
 import { blockingClasses, stages, stateNumbers, states } from '../core/states.ts'
@@ -14,6 +14,7 @@ import type { CheckedCreation, HeaderTexts } from './creation.ts'
 import { removeOlder, whichCount } from './insertion.ts'
 import { shareOf } from './recheck.ts'
 import { conditionNumber, orderNumber } from '../core/topic-mode.ts'
+import { isOtherRecord, recordOf } from './record-of.ts'
 import { toNumber } from '../core/task-row.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
 
@@ -66,13 +67,28 @@ function* pushAndRemove(
 }
 
 function* insert(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[]> {
+  const tasks = yield* insertAs(context, topic, checked)
+  if (tasks) return tasks
+  return (yield* insertAs(context, topic, checked)) ?? (yield* unknown(context, topic))
+}
+
+function* unknown({ dialect }: Context, topic: string): Verb<never> {
+  throw yield* topicUnknown(dialect, topic)
+}
+
+/** @returns undefined if the topic keeps something else than was thought, which is known now */
+function* insertAs(context: Context, topic: string, checked: readonly CheckedCreation[]): Verb<PushedTask[] | undefined> {
   const heads = headsOf(checked)
+  const record = recordOf(context, topic)
   const { headers } = checked[0]!
   // mutants: equivalent condition:false result, the other statement inserts the same rows more slowly
   if (checked.every((creation) => creation.plain && creation.headers === headers)) {
     const insertion = insertPlain(context, topic, checked, heads, headers)
     const sequences = yield* context.dialect.writes.inserted(insertion, topic, checked.length)
-    if (sequences.length === 0) throw yield* topicUnknown(context.dialect, topic)
+    if (sequences.length === 0) {
+      if (yield* isOtherRecord(context, topic, record)) return undefined
+      throw yield* topicUnknown(context.dialect, topic)
+    }
     // Sequences ascend in the order of the rows given.
     return checked.map(({ identifier }, index) => ({ topic, sequence: sequences[index]!, identifier, outcome: 'created' }))
   }
@@ -80,6 +96,7 @@ function* insert(context: Context, topic: string, checked: readonly CheckedCreat
   const absent = known.size === 0 ? checked : checked.filter(({ externalId }) => externalId === null || !known.has(externalId))
   const insertion = (): TaskInsertion => anyInsertion(context, topic, absent, absent === checked ? heads : headsOf(absent))
   const inserted = absent.length === 0 ? [] : yield* context.dialect.writes.insertNew(insertion())
+  if (inserted.length === 0 && absent.length > 0 && (yield* isOtherRecord(context, topic, record))) return undefined
   // The database may return the rows in any order.
   const rows = inserted.toSorted((left, right) => toNumber(left['sequence']) - toNumber(right['sequence']))
   if (rows.length === absent.length) return toPushedTasks(topic, checked, rows, known.size > 0 ? known : undefined)
@@ -102,11 +119,11 @@ function insertPlain(
   const first = creations[0]!
   // mutants: equivalent condition:true number:0 boundary, templates only spare the writing of the text
   if (creations.length > 1 || headers !== null || context.now() !== null)
-    return writePlain(context, topic, creations, heads, headers)
+    return writePlain(context, topic, creations, heads, headers, recordOf(context, topic))
   const { identifier, input } = first
-  // mutants: equivalent string, these templates have only one kind
-  return context.single.fill('', { topic, identifier, input }, (places) =>
-    writePlain(context, places.topic, [places], heads, null),
+  const record = recordOf(context, topic)
+  return context.single.fill(record, { topic, identifier, input }, (places) =>
+    writePlain(context, places.topic, [places], heads, null, record),
   )
 }
 
@@ -116,6 +133,7 @@ function writePlain(
   creations: readonly PlainCreation[],
   heads: readonly number[] | undefined,
   headers: string | null,
+  record: TaskRecord,
 ): Statement {
   const columns: RowColumn[] = [
     { name: 'identifier', type: 'text', values: creations.map(({ identifier }) => identifier) },
@@ -131,6 +149,7 @@ function writePlain(
     }`,
     from: dialect.expr.rows(columns),
     count: creations.length,
+    record,
   })
 }
 
@@ -145,11 +164,12 @@ const given = {
 }
 
 function anyInsertion(
-  { dialect, now }: Context,
+  context: Context,
   topic: string,
   creations: readonly CheckedCreation[],
   heads: readonly number[] | undefined,
 ): TaskInsertion {
+  const { dialect, now } = context
   const text = (name: string, pick: (creation: CheckedCreation) => string | null): RowColumn => ({
     name,
     type: 'text',
@@ -196,6 +216,7 @@ function anyInsertion(
                 else p.stage end`,
     from: dialect.expr.rows(columns),
     count: creations.length,
+    record: recordOf(context, topic),
   }
 }
 

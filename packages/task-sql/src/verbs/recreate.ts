@@ -29,6 +29,7 @@ import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { inRange, meets } from './filter.ts'
 import { removeOlder } from './insertion.ts'
+import { isOtherRecord, recordOf } from './record-of.ts'
 import { listedAtOnce } from './push.ts'
 import { toNumber, toTask } from '../core/task-row.ts'
 import { checkKeyed, checkKnown } from './topics.ts'
@@ -243,23 +244,28 @@ function* copy(
     { name: 'old_external_id', type: 'text', values: rows.map(({ external_id: id }) => (id === null ? null : String(id))) },
     { name: 'new_state', type: 'integer', values: rows.map((row) => stateNumbers[counts(row) ? 'ready' : 'redundant']) },
   ])
-  const insertion = dialect.writes.insertion({
-    topic,
-    wake: true,
-    columns: raw(
-      'topic, identifier, input, reference, headers, priority, max_tries, external_id, created, state, listed, ranked, stage',
-    ),
-    values: sql`p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
+  const record = recordOf(context, topic)
+  const insertion = (): Statement =>
+    dialect.writes.insertion({
+      topic,
+      wake: true,
+      columns: raw(
+        'topic, identifier, input, reference, headers, priority, max_tries, external_id, created, state, listed, ranked, stage',
+      ),
+      values: sql`p.topic, t.identifier, t.input, t.reference, t.headers, t.priority, t.max_tries, r.old_external_id,
                 ${dialect.expr.now(now())}, r.new_state, case when r.new_state = ${states.ready} then ${listedAtOnce(dialect)} else ${dialect.expr.false} end, p.ranking,
                 case when p.stage = ${stages.open} then case when r.new_state = ${states.redundant} then ${stages.ended} else p.stage end
                      when p.stage = ${stages.high} then case when r.new_state = ${states.redundant} then ${stages.aside} else ${shareOf(raw('t.priority'))} end
                      else p.stage end`,
-    from: sql`${values}, ${dialect.tables.task} t`,
-    where: sql`${dialect.paths.byKey(sql`${topic}`, raw('r.old_sequence'))} and ${dialect.paths.among(raw('t.sequence'), sequences)}`,
-    orderBy: raw('r.old_sequence'),
-    count: rows.length,
-  })
-  const created = yield* dialect.writes.inserted(insertion, topic, rows.length)
+      from: sql`${values}, ${dialect.tables.task} t`,
+      where: sql`${dialect.paths.byKey(sql`${topic}`, raw('r.old_sequence'))} and ${dialect.paths.among(raw('t.sequence'), sequences)}`,
+      orderBy: raw('r.old_sequence'),
+      count: rows.length,
+      record: recordOf(context, topic),
+    })
+  let created = yield* dialect.writes.inserted(insertion(), topic, rows.length)
+  if (created.length === 0 && (yield* isOtherRecord(context, topic, record)))
+    created = yield* dialect.writes.inserted(insertion(), topic, rows.length)
   yield* copyDependencies(context, topic, new Map(sequences.map((sequence, index) => [sequence, created[index]!])))
   yield* enqueueRechecks(context, topic, left)
   return created

@@ -43,6 +43,7 @@ export function* restore(context: Context, topic: string, options: RestoreOption
   const { dialect } = context
   const former = new Map(tasks.map((task) => [task.sequence, task]))
   const sequences = [...former.keys()].toSorted((one, other) => one - other)
+  if (dialect.ranges) yield* dialect.ranges.lockFresh(topic)
   const rows = yield* dialect.locks.tasks({ topic, sequences, locked: 'skip' }, formerColumns(dialect))
   const seen = new Set(rows.map((row) => toNumber(row['sequence'])))
   const hidden = sequences.filter((sequence) => !seen.has(sequence))

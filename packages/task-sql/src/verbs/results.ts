@@ -1,4 +1,4 @@
-import { checkInstant, checkNames, invalid, stateOf, taskResults, verbOptions } from '@taskstream/task-api'
+import { checkInstant, checkNames, checkTopic, invalid, stateOf, taskResults, verbOptions } from '@taskstream/task-api'
 import type { ResolveOptions, ResultsOptions, TaskResult } from '@taskstream/task-api'
 import type { Dialect } from '../core/dialect.ts'
 import { states } from '../core/states.ts'
@@ -43,11 +43,14 @@ export function* results(
 export function* resolve({ dialect }: Context, instant: Date, options: ResolveOptions = {}): Verb<number> {
   checkInstant('instant', instant)
   checkNames(verbOptions.resolve, options)
-  const { preceding = false } = options
+  const { preceding = false, topic } = options
+  if (topic !== undefined) checkTopic(topic)
+  const { ranges } = dialect
+  const of = topic !== undefined ? sql` and t.topic = ${topic}` : ranges ? sql` and ${ranges.sharesNumbers}` : nothing
   const [row] = yield sql`
     select ${raw(preceding ? 'max' : 'min')}(t.sequence) as sequence
       from ${dialect.tables.task} t
-     where ${(preceding ? until : since)(dialect, 't.created', instant)}`
+     where ${(preceding ? until : since)(dialect, 't.created', instant)}${of}`
   const { sequence } = row!
   if (sequence === null) return preceding ? 0 : Number.MAX_SAFE_INTEGER
   return toNumber(sequence)

@@ -27,6 +27,7 @@ export function* lockNamed(
 ): Verb<readonly Row[]> {
   checkTopic(topic)
   checkSelector(selector)
+  if (context.dialect.ranges) yield* context.dialect.ranges.lockFresh(topic)
   const sequences = yield* find(context, verb, topic, selector, which)
   const rows =
     // mutants: equivalent condition:false, of no sequences none is there

@@ -101,7 +101,10 @@ export function* freeSlots(context: Context, olderThanMs: number): Verb<number> 
   // mutants: equivalent condition:false, of no rows none are freed
   if (dead.length === 0) return 0
   // Only a statement that begins after the rows were locked sees all that their owners have taken.
-  const held = yield dialect.claims.claimedBy(isDead, Number.MAX_SAFE_INTEGER, 'read')
+  const held = [
+    ...(yield dialect.claims.claimedBy(isDead, Number.MAX_SAFE_INTEGER, 'read')),
+    ...(dialect.ranges ? yield dialect.ranges.heldBy(isDead, Number.MAX_SAFE_INTEGER) : []),
+  ]
   const keyOf = ({ topic, owner }: Row): string => JSON.stringify([topic, owner])
   const holding = new Set(held.map(keyOf))
   let freed = 0

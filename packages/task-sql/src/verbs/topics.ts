@@ -1,5 +1,14 @@
-import { checkInteger, checkNames, checkTopic, invalid, pollConditions, pollOrders, verbOptions } from '@taskstream/task-api'
-import type { TopicOptions } from '@taskstream/task-api'
+import {
+  checkInteger,
+  checkNames,
+  checkTopic,
+  invalid,
+  pollConditions,
+  pollOrders,
+  taskRecords,
+  verbOptions,
+} from '@taskstream/task-api'
+import type { TaskError, TopicOptions } from '@taskstream/task-api'
 import { checkSchema } from './migrate.ts'
 import { blockingClasses } from '../core/states.ts'
 import type { Dialect } from '../core/dialect.ts'
@@ -7,11 +16,16 @@ import { sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { topicNotKeyed, topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
-import { conditionNumber, isSameMode, orderNumber, topicDifferent, toTopicMode } from '../core/topic-mode.ts'
+import { conditionNumber, isSameMode, orderingOf, topicDifferent, toTopicMode } from '../core/topic-mode.ts'
 
 export function* initialize({ dialect }: Context, topic: string, options?: TopicOptions): Verb<boolean> {
   checkNames(verbOptions.initialize, options)
-  const { order = 'fifo', condition = 'none', keyed = condition !== 'none' || order === 'shared' } = options ?? {}
+  const {
+    order = 'fifo',
+    condition = 'none',
+    keyed = condition !== 'none' || order === 'shared',
+    record = 'states',
+  } = options ?? {}
   const { topic: topics, task } = dialect.tables
   checkTopic(topic)
   if (!pollOrders.includes(order)) throw invalid('order', order, `must be one of ${pollOrders.join(', ')}`)
@@ -20,6 +34,8 @@ export function* initialize({ dialect }: Context, topic: string, options?: Topic
   if (order === 'shared' && !keyed) throw invalid('keyed', keyed, 'must not be false in the order shared')
   if (order === 'shared' && condition !== 'none')
     throw invalid('condition', condition, 'must be none in the order shared: under a condition, identifiers share anyway')
+  if (!taskRecords.includes(record)) throw invalid('record', record, `must be one of ${taskRecords.join(', ')}`)
+  if (record !== 'states') checkRecord(dialect, { record, order, condition, keyed })
   yield* checkSchema(dialect)
   const boolean = (value: boolean): typeof dialect.expr.true => (value ? dialect.expr.true : dialect.expr.false)
   const stage = blockingClasses[condition !== 'none' ? 'open' : order === 'shared' ? 'high' : 'unstaged']
@@ -27,16 +43,17 @@ export function* initialize({ dialect }: Context, topic: string, options?: Topic
     topics,
     {
       topic,
-      ordering: orderNumber(order),
+      ordering: orderingOf({ order, record }),
       [dialect.expr.conditionColumn]: conditionNumber(condition),
-      listing: boolean(order !== 'fifo' || condition !== 'none'),
+      // What an earlier release pushes to a topic that keeps outcomes is found because it is listed.
+      listing: boolean(order !== 'fifo' || condition !== 'none' || record !== 'states'),
       ranking: boolean(order === 'priority'),
       stage: keyed ? stage : null,
     },
     'topic',
   )
   if ((yield* dialect.writes.touched(inserted)) > 0) {
-    for (const statement of dialect.topics.open(topic, keyed)) yield statement
+    for (const statement of dialect.topics.open(topic, { keyed, record })) yield statement
     // A push that ran while a former topic of this name was destroyed may have left tasks behind.
     yield dialect.writes.removeOf(task, topic)
     return true
@@ -45,9 +62,18 @@ export function* initialize({ dialect }: Context, topic: string, options?: Topic
   const [row] = yield sql`select p.ordering, p.condition, p.stage from ${topics} p where p.topic = ${topic}`
   if (!row) return false
   const found = toTopicMode(row['ordering'], row['condition'])
-  if (!isSameMode(found, { order, condition })) throw topicDifferent(topic, { order, condition }, found)
+  if (!isSameMode(found, { order, condition, record })) throw topicDifferent(topic, { order, condition, record }, found)
   if (keyed && row['stage'] === null) throw topicNotKeyed(topic, 'what was asked for')
   return false
+}
+
+function checkRecord(dialect: Dialect, { record, order, condition, keyed }: Required<TopicOptions>): void {
+  const refuse = (argument: string, value: unknown): TaskError =>
+    invalid('record', record, `needs a topic without ${argument} ${String(value)}: states are kept of it`)
+  if (!dialect.ranges) throw invalid('record', record, 'must be states on this database: only PostgreSQL keeps outcomes')
+  if (order !== 'fifo') throw refuse('order', order)
+  if (condition !== 'none') throw refuse('condition', condition)
+  if (keyed) throw refuse('keyed', keyed)
 }
 
 export function* topics({ dialect }: Context): Verb<string[]> {

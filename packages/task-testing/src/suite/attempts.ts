@@ -129,7 +129,7 @@ export const attempts: Part = part('attempts', (engine) => {
   test('of one batch are each recorded as its decision says, also where a transaction polls and completes them', async () => {
     for (const condition of ['none', 'singular-by-identifier'] as const) {
       for (const hold of ['lease', 'transaction'] as const) {
-        await fixture.nextTopic({ condition })
+        await fixture.nextTopic({ condition, ...(hold === 'transaction' && { record: 'states' }) })
         const tasks = await fixture.push(...['a', 'b', 'c', 'd', 'e'].map((identifier) => ({ identifier, maxTries: 1 })))
         await fixture.commit(async (transaction) => {
           const held = await fixture.tasks.poll(transaction, fixture.topic, { size: 5, hold })

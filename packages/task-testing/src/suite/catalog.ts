@@ -76,10 +76,14 @@ export const catalog: Part = part('looking at topics', (engine) => {
       await fixture.complete(await fixture.poll(1))
       const [info] = (await fixture.page()).slice(-1)
       const { created, completed } = info!
-      expect(await fixture.commit((transaction) => fixture.tasks.resolve(transaction, created, { preceding: true }))).toBe(
+      expect(
+        await fixture.commit((transaction) =>
+          fixture.tasks.resolve(transaction, created, { preceding: true, topic: fixture.topic }),
+        ),
+      ).toBe(pushed!.sequence)
+      expect(await fixture.commit((transaction) => fixture.tasks.resolve(transaction, created, { topic: fixture.topic }))).toBe(
         pushed!.sequence,
       )
-      expect(await fixture.commit((transaction) => fixture.tasks.resolve(transaction, created))).toBe(pushed!.sequence)
       const results = await fixture.commit<ReadonlyMap<string, ReadonlyMap<TaskResult, number>>>((transaction) =>
         fixture.tasks.results(transaction, { from: completed!, to: completed! }),
       )

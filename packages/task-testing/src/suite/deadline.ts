@@ -71,7 +71,7 @@ export const deadline: Part = part('a deadline', (engine) => {
   })
 
   test.each(['lease', 'transaction'] as const)('counts the try of a poll that holds by %s', async (hold) => {
-    await fixture.nextTopic()
+    await fixture.nextTopic(hold === 'transaction' ? { record: 'states' } : {})
     await fixture.push({ identifier: 'a', deadlineMs: 5 })
     clock.now += 6
     expect(await fixture.commit((transaction) => fixture.tasks.poll(transaction, fixture.topic, { hold }))).toEqual([])

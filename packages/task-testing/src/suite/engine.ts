@@ -49,6 +49,8 @@ export interface Engine<Opened extends Subject = Subject> {
   readonly connections: number
   /** How many transactions can write at a time: 1 on SQLite. */
   readonly writers: number
+  /** Whether plain topics keep outcomes, as `initialize` of this engine's repositories sees to it. Default false. */
+  readonly outcomes?: boolean
   /** Whether verbs return values instead of promises. */
   readonly synchronous: boolean
   /** Whether every statement of a repository goes through {@link TasksOptions.adapt}. Default true. */

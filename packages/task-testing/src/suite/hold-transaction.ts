@@ -12,7 +12,7 @@ import type { Part, Session } from './engine.ts'
 
 export const holdTransaction: Part = part('a poll for its transaction only', (engine) => {
   let clock = Date.UTC(2026, 0, 1)
-  const fixture = useFixture(engine, { clock: () => new Date(clock) })
+  const fixture = useFixture(engine, { clock: () => new Date(clock), topic: { record: 'states' } })
   let session: Session
   beforeAll(async () => {
     session = await fixture.subject.session()

@@ -140,7 +140,7 @@ export const order: Part = part('the order of a topic', (engine) => {
   })
 
   test('is changed as the error says: under another name, or once the topic was destroyed', async () => {
-    await fixture.nextTopic()
+    await fixture.nextTopic({ record: 'states' })
     const supersede = (topic: string): Promise<unknown> =>
       fixture.commit<unknown>((transaction) => fixture.tasks.push(transaction, topic, 'a', { insertion: 'supersede' }))
     const initialize = (topic: string): Promise<unknown> =>

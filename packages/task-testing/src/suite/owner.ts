@@ -204,7 +204,7 @@ export const owner: Part = part('owners', (engine) => {
     const other = await fixture.owner()
     for (const condition of ['none', 'singular-by-identifier'] as const) {
       for (const hold of ['lease', 'transaction'] as const) {
-        await fixture.nextTopic({ condition })
+        await fixture.nextTopic({ condition, ...(hold === 'transaction' && { record: 'states' }) })
         await fixture.push('a')
         await fixture.commit((transaction) => other.poll(transaction, fixture.topic, { size: 1 }))
         await pass(2_000)

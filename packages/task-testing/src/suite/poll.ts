@@ -152,6 +152,7 @@ export const poll: Part = part('poll', (engine) => {
   })
 
   testWhere(engine.writers > 1)('passes over what another transaction is polling, without waiting', async () => {
+    await fixture.nextTopic({ record: 'states' })
     await push('a', 'b', 'c')
     const [one, two] = [await fixture.subject.session(), await fixture.subject.session()]
     await one.begin()
@@ -167,6 +168,7 @@ export const poll: Part = part('poll', (engine) => {
   testWhere(engine.writers > 1)(
     'gives what came back before what is fresh, while another transaction polls the first of it',
     async () => {
+      await fixture.nextTopic({ record: 'states' })
       await push('a', 'b')
       const [a, b] = await poll(fixture.tasks, 2)
       await fixture.commit((transaction) => fixture.tasks.handBack(transaction, fixture.topic, [a!, b!]))
@@ -184,6 +186,7 @@ export const poll: Part = part('poll', (engine) => {
   testWhere(engine.writers > 1)(
     'finds what is free behind thousands of tasks that came back and others are polling',
     async () => {
+      await fixture.nextTopic({ record: 'states' })
       await push(...Array.from({ length: 3_000 }, (_, index) => `t${index}`))
       const batch = await poll(fixture.tasks, 3_000)
       await fixture.commit((transaction) => fixture.tasks.handBack(transaction, fixture.topic, batch))

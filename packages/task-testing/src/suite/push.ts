@@ -206,7 +206,7 @@ export const push: Part = part('push', (engine) => {
       const session = await fixture.subject.session()
       // The last of the others is pushed before, and stays.
       for (const others of [[], ['b', 'c'], [{ identifier: 'stays', externalId: 'y' }]]) {
-        await fixture.nextTopic()
+        await fixture.nextTopic({ record: 'states' })
         const creations = [{ identifier: 'a', externalId: 'x' }, ...others]
         await fixture.push(creations[0]!)
         await fixture.complete(await fixture.poll())

@@ -7,8 +7,8 @@ import { part, testWhere } from './engine.ts'
 import type { Engine, Part, Tasks } from './engine.ts'
 import { codeOf, useFixture } from './fixture.ts'
 
-/** Whether the engine has row locks, and shows those of others without waiting for them. */
-const seesRowLocks = ({ family, writers }: Engine): boolean => writers > 1 && family !== 'oracle'
+/** Whether polls lock rows, and the engine shows what others have locked without waiting for them. */
+const seesRowLocks = ({ family, writers, outcomes }: Engine): boolean => writers > 1 && family !== 'oracle' && !outcomes
 
 export const why: Part = part('the question why a task is not running', (engine) => {
   const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))

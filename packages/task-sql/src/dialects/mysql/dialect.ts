@@ -166,7 +166,7 @@ function dialectOf(options: MysqlOptions, variant: MysqlVariant): Dialect {
       advanceSequence: () => variant.advanceSequence(tables),
     },
     topics: {
-      open: (topic, keyed) => (keyed ? openStripes(tables, topic) : []),
+      open: (topic, { keyed }) => (keyed ? openStripes(tables, topic) : []),
       close: (topic) => [writes.removeOf(tables.lane, topic)],
     },
     session: {

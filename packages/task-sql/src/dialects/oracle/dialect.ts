@@ -119,7 +119,7 @@ export function oracle(options: OracleOptions = {}): Dialect {
       advanceSequence: () => advanceOracleSequence(tables),
     },
     topics: {
-      open: (topic, keyed) => (keyed ? openStripes(tables, topic) : []),
+      open: (topic, { keyed }) => (keyed ? openStripes(tables, topic) : []),
       close: (topic) => [sql`delete from ${tables.lane} where topic = ${topic}`],
     },
     examination: oracleExamination(),

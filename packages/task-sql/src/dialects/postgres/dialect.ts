@@ -1,19 +1,17 @@
 import { checkNames, optionNames } from '@taskstream/task-api'
 import { defineDialect } from '../../core/define-dialect.ts'
 import type { Dialect } from '../../core/dialect.ts'
-import type { HeldRequest, RowColumn, Selection } from '../../core/requests.ts'
+import type { Selection } from '../../core/requests.ts'
 import { migrationTable } from '../shared/migration-table.ts'
 import { postgresMigrations } from './schema.ts'
 import { postgresCoordination } from './coordination.ts'
 import { checkedName, quote, tablesOf } from './tables.ts'
 import type { PostgresTables } from './tables.ts'
 import { transactionScript } from '../shared/script.ts'
-import { states } from '../../core/states.ts'
-import { nothing, raw, sql, statementOf } from '../../core/statement.ts'
-import type { SqlValue, Statement } from '../../core/statement.ts'
+import { nothing, raw, sql } from '../../core/statement.ts'
+import type { Statement } from '../../core/statement.ts'
 import type { Verb } from '../../core/verb.ts'
 import { classifyPostgresError } from './errors.ts'
-import { attemptOf } from '../../core/lease.ts'
 import { sequencesOf, toNumber } from '../../core/task-row.ts'
 import { limit, rowLocks } from '../shared/row-locks.ts'
 import { lockStripes, openStripes } from './lock-stripes.ts'
@@ -25,15 +23,19 @@ import { postgresRights } from './rights.ts'
 import { postgresExamination } from './examination/examination.ts'
 import { claimByFunction } from './claim-by-function.ts'
 import { postgresClaim } from './claim.ts'
-import { lockedBy, lockedHere } from './row-locks.ts'
+import { lockedBy } from './row-locks.ts'
 import { planSize } from './plan-size.ts'
 import type { TopicWatermarks } from './watermarks.ts'
 import { inOrder } from './in-order.ts'
 import { epochMs, instant } from './instants.ts'
 import { inTopic, ready } from './topic.ts'
+import { arrayLiteral, unnest } from './values.ts'
 import { orderByTopic, writesReturning } from '../shared/writes-returning.ts'
-import type { HeldRows } from '../shared/writes-returning.ts'
 import { claimLedger } from './claim-ledger.ts'
+import { heldByRange, heldRows } from './held-rows.ts'
+import { numberedInsert } from './ranges/numbered-insert.ts'
+import { keepsOutcomes } from './ranges/range-states.ts'
+import { mergeRanges, postgresRanges } from './ranges/ranges.ts'
 
 export interface PostgresOptions {
   /** The schema of the tables, 1 to 40 letters, digits and underscores. `migrate` creates it. Default: `taskstream`. */
@@ -77,6 +79,7 @@ export function postgres(options: PostgresOptions = {}): Dialect {
   const channel = postgresChannel(schema)
   const plans = planSize(tables)
   const watermarks = new Map<string, TopicWatermarks>()
+  const ledger = claimLedger(tables)
   const begin = (topic: string, wake: boolean): { readonly with: Statement; readonly from: Statement } => ({
     // The transaction draws its id before its sequences, because low watermarks rely on that order (claim.ts). The subquery is
     // materialised, because PostgreSQL would not compute the unused column of another one.
@@ -90,7 +93,9 @@ export function postgres(options: PostgresOptions = {}): Dialect {
     byKey,
     lock,
     begin,
-    held,
+    held: (request) => (request.ranged ? heldByRange(tables, request) : heldRows(request)),
+    numbered: (insertion) => numberedInsert(tables, channel, options.notify !== false && insertion.wake, insertion),
+    isPlain: sql`not ${keepsOutcomes}`,
     affected: (update, expected, recheck) =>
       affected(tables, options.notify === false ? undefined : channel, update, expected, recheck),
     rechecksHeld: true,
@@ -180,15 +185,26 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       singular: claimByFunction(tables, plans),
       glimpses: postgresGlimpses(tables, watermarks, unnest),
       ...postgresOverview(tables, blockedUntil({ instant })),
-      ...claimLedger(tables),
+      ...ledger,
+      tidy: function* () {
+        yield* ledger.tidy()
+        yield* mergeRanges(tables)
+      },
     },
+    ranges: postgresRanges(tables, plans, ledger.record),
     repair: postgresRepair(tables),
     topics: {
       // `attach` makes the topic's partition, if the table is partitioned.
-      open: (topic, keyed) => [sql`select from ${tables.attach}(${topic})`, ...(keyed ? [openStripes(tables, topic)] : [])],
+      open: (topic, { keyed, record }) => [
+        sql`select from ${tables.attach}(${topic})`,
+        ...(keyed ? [openStripes(tables, topic)] : []),
+        ...(record === 'outcomes' ? [sql`select from ${raw(tables.schema)}.task_blocks_open(${topic})`] : []),
+      ],
       close: (topic) => [
         sql`delete from ${tables.holding} where topic = ${topic}`,
         sql`delete from ${tables.lane} where topic = ${topic}`,
+        sql`delete from ${tables.range} where topic = ${topic}`,
+        sql`select from ${raw(tables.schema)}.task_blocks_close(${topic})`,
       ],
       notify: (name) =>
         options.notify === false ? [] : [sql`select from pg_catalog.pg_notify(${activationChannel(channel)}, ${name})`],
@@ -235,88 +251,6 @@ function amongKeys(column: Statement, keys: readonly number[]): Statement {
 }
 
 const statementTimestamp = raw('pg_catalog.statement_timestamp()')
-const scalarTypes = { text: 'text', integer: 'int8' }
-const arrayTypes = { text: 'text[]', integer: 'int8[]' }
-
-/** Rows as a table `r`. Arrays are sent as text in PostgreSQL's notation, because every driver passes texts on unchanged. */
-function unnest(columns: readonly RowColumn[]): Statement {
-  // A single row needs no arrays.
-  if (columns.every(({ values }) => values.length === 1)) {
-    const texts = columns.map(({ name, type }) => `::${scalarTypes[type]} as ${name}`)
-    return between(
-      '(select ',
-      texts,
-      ') r',
-      columns.map(({ values }) => values[0] ?? null),
-    )
-  }
-  const texts = columns.map(({ type }) => `::${arrayTypes[type]}`)
-  const names = columns.map(({ name }) => name).join(', ')
-  // With several arrays only the plain name `unnest` is allowed, and it always means PostgreSQL's own function.
-  const unnested = columns.length === 1 ? 'pg_catalog.unnest(' : 'unnest('
-  return between(
-    unnested,
-    texts,
-    `) as r(${names})`,
-    columns.map(({ values }) => arrayLiteral(values)),
-  )
-}
-
-/** A statement of values, each with the text that follows it. */
-function between(before: string, texts: readonly string[], after: string, values: readonly SqlValue[]): Statement {
-  return statementOf([before, ...texts.slice(0, -1).map((text) => `${text}, `), `${texts.at(-1)}${after}`], values)
-}
-
-const triesSoFar = raw('t.tries')
-const triesWithThis = raw('(t.tries + 1)')
-
-/**
- * Held rows. There is no join, because on a table that was never analysed the planner would read a whole topic instead of looking up a
- * thousand keys. A value that all tasks have in common is sent once. Other values are looked up by sequence in a JSON object.
- */
-function held({ topic, owner, tasks, columns, locked, now }: HeldRequest): HeldRows {
-  const all: RowColumn[] = [{ name: 'attempt', type: 'integer', values: tasks.map(attemptOf) }, ...columns]
-  const value = (name: string): Statement => {
-    const { type, values } = all.find((column) => column.name === name) ?? { type: 'text', values: [] }
-    const cast = `::${scalarTypes[type]}`
-    const common = values[0] ?? null
-    if (values.every((one) => one === common)) return statementOf(['', cast], [common])
-    const bySequence = Object.fromEntries(tasks.map(({ sequence }, index) => [sequence, values[index]]))
-    return statementOf(['(', `::jsonb ->> t.sequence::text)${cast}`], [JSON.stringify(bySequence)])
-  }
-  return {
-    updateFrom: nothing,
-    selectFrom: nothing,
-    where: sql`
-           t.topic = ${topic}
-       and t.sequence = any ((select ${arrayLiteral(tasks.map(({ sequence }) => sequence))}::int8[])::int8[])
-       and ${
-         locked
-           ? sql`t.state = ${states.ready} and t.attempt = ${value('attempt')} - 1 and ${lockedHere}`
-           : sql`t.state = ${states.active} and t.owner = ${owner} and t.attempt = ${value('attempt')}`
-       }`,
-    take: locked
-      ? sql`, owner = ${owner}, attempt = t.attempt + 1,
-           started = coalesce(pg_catalog.to_timestamp(${now}::float8 / 1000), pg_catalog.transaction_timestamp())`
-      : nothing,
-    tries: locked ? triesWithThis : triesSoFar,
-    value,
-  }
-}
-
-/**
- * An array in PostgreSQL's text notation. The notation differs from JSON in the brackets, and in characters that JSON escapes with a
- * letter. Few values have such characters, and `JSON.stringify` is several times faster than our own code.
- */
-function arrayLiteral(values: readonly (string | number | null)[]): string {
-  const json = JSON.stringify(values)
-  const list = /\\[^"\\]/.test(json) ? values.map(toElement).join(',') : json.slice(1, -1)
-  return `{${list}}`
-}
-
-function toElement(value: string | number | null): string {
-  return typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"` : String(value)
-}
 
 /** From so many rows on, an insert returns one row with all sequences instead of one row for each. */
 const manyRows = 20

@@ -5,6 +5,7 @@ import type { Statement } from '../../core/statement.ts'
 import { drawn, historyOf, sessionsRun, thisRun } from './claim-statement.ts'
 import { readyRows } from './overview.ts'
 import type { PostgresTables } from './tables.ts'
+import { frontierOf, keepsOutcomes, rangeStates } from './ranges/range-states.ts'
 import { lastDrawn, recall } from './watermarks.ts'
 import type { TopicWatermarks } from './watermarks.ts'
 
@@ -27,7 +28,8 @@ export function postgresGlimpses(
     from: sql`
       ${known}
       join ${topicTable} p on p.topic = r.topic,
-      lateral (select case when ${historyOf(tables, run)} = r.history and ${drawn(tables)} >= r.drawn
+      lateral (select case when ${keepsOutcomes} then ${frontierOf(tables, raw('p.topic'))}
+                           when ${historyOf(tables, run)} = r.history and ${drawn(tables)} >= r.drawn
                            then greatest(p.floor, r.low) else p.floor end as floor) f`,
     topic,
     ready: isReady(tables, topic),
@@ -56,5 +58,6 @@ function isReady(tables: PostgresTables, topic: Statement): Statement {
   const found = [fresh, listed, open].map(
     (which) => sql`(select 1 from ${tables.task} t where ${which} order by t.topic, t.sequence limit 1) is not null`,
   )
-  return sql`(r.waits = 1 or ${join(found, ' or ')})::int`
+  const isMissing = sql`${keepsOutcomes} and exists (select from ${tables.range} m where m.topic = p.topic and m.state = ${rangeStates.missing})`
+  return sql`(r.waits = 1 or ${join(found, ' or ')} or ${isMissing})::int`
 }

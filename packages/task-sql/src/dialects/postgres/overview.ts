@@ -5,6 +5,7 @@ import type { Statement } from '../../core/statement.ts'
 import type { PostgresTables } from './tables.ts'
 import { inTopic, ready } from './topic.ts'
 import { firstOf } from './claim-ledger.ts'
+import { fresh as isFresh, frontierOf, keepsOutcomes, rangeStates } from './ranges/range-states.ts'
 
 /**
  * Counts open tasks of the topic `p` without reading ended ones. A plain topic has fresh rows above the persisted low watermark, and
@@ -16,7 +17,7 @@ export function postgresOverview(
   blockedUntil: Statement,
 ): Pick<Claims, 'countOpen' | 'oldestReady' | 'firstReady'> {
   const { task, holding } = tables
-  const { fresh, listed, open } = readyRows(tables, raw('p.topic'), raw('p.floor'))
+  const { fresh, listed, open } = readyRows(tables, raw('p.topic'), floorOf(tables))
   const first = (where: Statement): Statement =>
     sql`(select t.created from ${task} t where ${where} order by t.topic, t.sequence limit 1)`
   // Because of the limit, the planner reads an index in order and stops early.
@@ -44,7 +45,15 @@ export function postgresOverview(
          from ${task} t
         where ${inTopic(tables, raw('p.topic'))} and t.listed and coalesce(t.state = ${states.active}, false) and not p.listing
         order by t.topic, t.sequence
-        limit ${limit}::int8)`
+        limit ${limit}::int8)
+      union all
+      select 1
+        from (select r.lo, r.hi from ${tables.range} r where r.topic = p.topic and r.state = ${rangeStates.active} and ${keepsOutcomes}) r,
+             lateral (select 1
+                        from ${task} t
+                       where ${inTopic(tables, raw('p.topic'), raw('(r.lo - 1)'), raw('(r.hi + 1)'))} and ${isFresh}
+                       order by t.topic, t.sequence
+                       limit ${limit}::int8) held`
   }
   return {
     countOpen: (state, limit) => sql`(select count(*) from (${rows(state, limit)} limit ${limit}) found)`,
@@ -60,6 +69,11 @@ export function postgresOverview(
   }
 }
 
+/** The number behind which fresh rows of the topic `p` are. */
+function floorOf(tables: PostgresTables, floor: Statement = raw('p.floor')): Statement {
+  return sql`case when ${keepsOutcomes} then ${frontierOf(tables, raw('p.topic'))} else ${floor} end`
+}
+
 /** Conditions for the ready rows `t` of the topic `p`: its fresh rows above a low watermark, its listed rows, and its open ones. */
 export function readyRows(
   tables: PostgresTables,
@@ -67,7 +81,7 @@ export function readyRows(
   floor: Statement,
 ): { readonly fresh: Statement; readonly listed: Statement; readonly open: Statement } {
   return {
-    fresh: sql`${inTopic(tables, topic, floor)} and not t.listed and ${ready} and not p.listing`,
+    fresh: sql`${inTopic(tables, topic, floor)} and not t.listed and ${ready} and (not p.listing or ${keepsOutcomes})`,
     listed: sql`${inTopic(tables, topic)} and t.listed and ${ready} and p.stage is distinct from ${stages.open}`,
     open: sql`${inTopic(tables, topic)} and coalesce(t.stage = ${stages.open}, false) and ${ready}`,
   }

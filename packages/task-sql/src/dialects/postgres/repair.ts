@@ -10,6 +10,7 @@ import type { Verb } from '../../core/verb.ts'
 import { chunkBits } from './claim-ledger.ts'
 import { openMissing } from '../shared/lock-stripes.ts'
 import { openStripes } from './lock-stripes.ts'
+import { frontierOf, keepsOutcomes, rangeStates } from './ranges/range-states.ts'
 import { inTopic } from './topic.ts'
 
 /**
@@ -42,7 +43,11 @@ export function postgresRepair(tables: PostgresTables): Repairs {
         select coalesce(sum(count), 0)::int8 as count from missed`
       return toNumber(row?.['count'])
     },
-    passed: (topic) => sql`t.sequence <= (select p.floor from ${topics} p where p.topic = ${topic})`,
+    passed: (topic) => sql`
+      case when exists (select from ${topics} p where p.topic = ${topic} and ${keepsOutcomes})
+           then t.sequence <= ${frontierOf(tables, sql`${topic}`)}
+                and not exists (select from ${tables.range} r where r.topic = ${topic} and r.state <> ${rangeStates.ended} and t.sequence between r.lo and r.hi)
+           else t.sequence <= (select p.floor from ${topics} p where p.topic = ${topic}) end`,
     advanceSequence: () => advance(tables),
   }
 }
@@ -74,7 +79,8 @@ function last({ task, topic, turn }: PostgresTables, table: 'task' | 'turn'): St
   const [rows, key, floor] = table === 'task' ? [task, raw('sequence'), raw('p.floor')] : [turn, raw('turn'), raw('0')]
   return sql`
     (select max(greatest(${floor}, (select r.${key} from ${rows} r where r.topic = p.topic order by r.topic desc, r.${key} desc limit 1)))
-       from ${topic} p)`
+       from ${topic} p
+      where not ${keepsOutcomes})`
 }
 
 /**

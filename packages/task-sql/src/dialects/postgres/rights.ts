@@ -14,6 +14,7 @@ export const needs: Readonly<Record<string, string>> = {
   task_owner: rows,
   task_holding: rows,
   task_lane: rows,
+  task_range: rows,
   task_activation: rows,
   task_periodic: rows,
   task_result: 'select, insert, delete on',
@@ -29,15 +30,27 @@ export const needs: Readonly<Record<string, string>> = {
   task_sequence: 'usage, select on sequence',
   task_turn_sequence: 'usage, select on sequence',
   task_attach: 'execute on function',
+  task_blocks_open: 'execute on function',
+  task_blocks_close: 'execute on function',
+  task_blocks_draw: 'execute on function',
   // Everybody may execute these, unless the default privileges of the owner say otherwise: they run with the rights of their callers.
   task_take_fifo: 'execute on function',
   task_take_lifo: 'execute on function',
   task_take_priority: 'execute on function',
+  task_take_ranges: 'execute on function',
 }
 
 /** What follows the name of an object in a grant: the types of a function's arguments. */
-const argumentsOf = (object: string): string =>
-  object === 'task_attach' ? '(text)' : object.startsWith('task_take_') ? '(text, text, integer, integer, boolean, bigint)' : ''
+const argumentsOf = (object: string): string => functionArguments[object] ?? (object.startsWith('task_take_') ? taken : '')
+
+const taken = '(text, text, integer, integer, boolean, bigint)'
+const functionArguments: Readonly<Record<string, string>> = {
+  task_attach: '(text)',
+  task_blocks_open: '(text)',
+  task_blocks_close: '(text)',
+  task_blocks_draw: '(text, integer)',
+  task_take_ranges: '(text, text, integer, boolean, bigint)',
+}
 
 /** The server's functions that report a refusal by a row security policy. Messages are translated, but these names are not. */
 const refusedByPolicy = new Set(['ExecWithCheckOptions', 'check_enable_rls'])

@@ -1,6 +1,7 @@
 import type { MigrationStep } from '../../core/dialect.ts'
 import type { PostgresTables } from './tables.ts'
 import { operatorsStep } from './operators-step.ts'
+import { rangesStep } from './ranges/ranges-step.ts'
 import { singularStep } from './singular-step.ts'
 import { tracesStep } from './traces-step.ts'
 import { raw, sql } from '../../core/statement.ts'
@@ -261,5 +262,6 @@ export function postgresMigrations(tables: PostgresTables): readonly MigrationSt
     operatorsStep(tables),
     tracesStep(tables),
     singularStep(tables),
+    rangesStep(tables),
   ]
 }

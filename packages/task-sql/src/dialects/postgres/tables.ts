@@ -8,6 +8,8 @@ export interface PostgresTables extends Tables {
   readonly sequence: Statement
   readonly holding: Statement
   readonly lane: Statement
+  /** The ranges in which tasks of topics that keep outcomes are held. */
+  readonly range: Statement
   /** The function that makes a topic's partition, if the table is partitioned. */
   readonly attach: Statement
   /** Whether each topic has a partition of its own. */
@@ -38,6 +40,7 @@ export function tablesOf(schema: string, partitioned = false): PostgresTables {
     sequence: table('task_sequence'),
     holding: table('task_holding'),
     lane: table('task_lane'),
+    range: table('task_range'),
     attach: table('task_attach'),
     partitioned,
     schema: quote(schema),

@@ -8,6 +8,8 @@ import type { Verb } from '../../core/verb.ts'
 
 /** Held tasks inside a statement on `task t`. */
 export interface HeldRows extends HeldValues {
+  /** Stands before the statement. Default: nothing. */
+  readonly before?: Statement
   /** Follows the assignments of an update. */
   readonly updateFrom: Statement
   /** Follows `from task t`. */
@@ -27,6 +29,10 @@ interface Parts extends Pick<Dialect, 'tables'>, Pick<AccessPaths, 'among' | 'by
   held(request: HeldRequest): HeldRows
   /** Runs an update that returns `sequence` and reports which of `expected` it touched. With `recheck` it returns `identifier`, too, for rechecks. */
   affected(update: Statement, expected: readonly number[], recheck: string | undefined): Verb<ReadonlySet<number>>
+  /** Inserts tasks into a topic that keeps outcomes. Absent where none does. */
+  numbered?(insertion: TaskInsertion): Statement
+  /** True for a topic `p` that keeps states. Default: all do. */
+  readonly isPlain?: Statement
   /** Whether `affected` writes rechecks of a topic. */
   readonly rechecksHeld?: boolean
 }
@@ -46,6 +52,8 @@ export function writesReturning({
   begin = plain,
   held,
   affected,
+  numbered,
+  isPlain,
   rechecksHeld = false,
 }: Parts): Returning {
   const keyed = (topic: string, sequences: readonly number[]): Statement =>
@@ -59,12 +67,18 @@ export function writesReturning({
         from ${start.from} ${tables.topic} p, ${from}
        where p.topic = ${topic}${where ? sql` and ${where}` : nothing}${orderBy ? sql` order by ${orderBy}` : nothing}`
   }
+  const push = (insertion: TaskInsertion): Statement => {
+    if (insertion.record === 'outcomes' && numbered) return numbered(insertion)
+    const { where } = insertion
+    const which = where && isPlain ? sql`${where} and ${isPlain}` : (where ?? isPlain)
+    return insert(tables.task, { ...insertion, ...(which && { where: which }) })
+  }
   const writes: Returning['writes'] = {
-    insertion: (insertion) => ({ ...sql`${insert(tables.task, insertion)} returning sequence`, stablePlan: true }),
+    insertion: (insertion) => ({ ...sql`${push(insertion)} returning sequence`, stablePlan: true }),
     insertNew: function* (insertion) {
       return yield {
         ...sql`
-          ${insert(tables.task, insertion)}
+          ${push(insertion)}
               on conflict (topic, external_id) where external_id is not null do nothing
           returning sequence, external_id`,
         stablePlan: true,
@@ -91,7 +105,7 @@ export function writesReturning({
       const rows = held(request)
       const sequences = request.tasks.map(({ sequence }) => sequence)
       const recheck = rechecksHeld && request.recheck === true
-      const update = sql`update ${tables.task} as t set ${set(rows)} ${rows.updateFrom} where ${rows.where} returning sequence${raw(recheck ? ', identifier' : '')}`
+      const update = sql`${rows.before ?? nothing}update ${tables.task} as t set ${set(rows)} ${rows.updateFrom} where ${rows.where} returning sequence${raw(recheck ? ', identifier' : '')}`
       return affected(update, sequences, recheck ? request.topic : undefined)
     },
     remove: function* ({ table, key, topic, keys, which, returning = raw(key) }) {
@@ -113,8 +127,9 @@ export function writesReturning({
     paths: { byKeys: (topic, sequences) => sql`${tables.task} t where ${keyed(topic, sequences)}` },
     locks: {
       held: function* (request) {
-        const { selectFrom, where } = held(request)
+        const { before = nothing, selectFrom, where } = held(request)
         const rows = yield sql`
+          ${before}
           select t.sequence
             from ${tables.task} t ${selectFrom}
            where ${where}
@@ -126,7 +141,7 @@ export function writesReturning({
   }
 }
 
-type Insertion = Omit<TaskInsertion, 'count'>
+type Insertion = Omit<TaskInsertion, 'count' | 'record'>
 
 const plain = (): ReturnType<NonNullable<Parts['begin']>> => ({ with: nothing, from: nothing })
 

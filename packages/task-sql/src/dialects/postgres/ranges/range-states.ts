@@ -1,0 +1,27 @@
+import { raw, sql } from '../../../core/statement.ts'
+import type { Statement } from '../../../core/statement.ts'
+import { outcomesOrdering } from '../../../core/topic-mode.ts'
+import type { PostgresTables } from '../tables.ts'
+import { ready } from '../topic.ts'
+
+/** The states of ranges. An ended one only says that its numbers were taken. A missing one is a block of numbers that nobody has seen yet. */
+export const rangeStates: Readonly<Record<'active' | 'ended' | 'missing', Statement>> = {
+  active: raw('0'),
+  ended: raw('6'),
+  missing: raw('9'),
+}
+
+/** How many numbers a push draws at a time, as a power of two. Its rows become visible together, so that what is missing is a block. */
+export const blockBits = 10
+export const blockSize: number = 2 ** blockBits
+
+/** True for a row `t` that was pushed ready and never taken as a row: it is in an active range, in a missing one, or above the frontier. */
+export const fresh: Statement = sql`${ready} and not t.listed`
+
+/** The number of a topic's last range, behind which everything is fresh. */
+export function frontierOf({ range }: PostgresTables, topic: Statement): Statement {
+  return sql`coalesce((select r.hi from ${range} r where r.topic = ${topic} order by r.topic desc, r.lo desc limit 1), ${raw(String(blockSize - 1))})`
+}
+
+/** True for the row `p` of a topic that keeps outcomes. */
+export const keepsOutcomes: Statement = raw(`p.ordering = ${outcomesOrdering}`)
