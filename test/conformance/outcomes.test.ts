@@ -1,6 +1,6 @@
 /** Topics that keep outcomes: their tasks are held by ranges (docs/decisions/ranges.md). */
 import { TaskDecision } from '@taskstream/task-api'
-import type { FilterState, HeldTask, TaskCount } from '@taskstream/task-api'
+import type { FilterState, HeldTask, Task, TaskCount } from '@taskstream/task-api'
 import { raw, sql } from '@taskstream/task-sql'
 import type { Row } from '@taskstream/task-sql'
 import { codeOf, names, thrownBy, useFixture } from '@taskstream/task-testing/suite'
@@ -22,7 +22,7 @@ describe.skipIf(!canRun)('a topic that keeps outcomes', () => {
     fixture.commit((transaction) =>
       fixture.subject.execute(
         transaction,
-        sql`select lo::int, hi::int, state::int, owner from taskstream.task_range where topic = ${fixture.topic} order by lo`,
+        sql`select lo::int, hi::int, state::int, owner from taskstream.task_range where topic = ${fixture.topic} and lo > 0 order by lo`,
       ),
     )
   const statesOfRanges = async (): Promise<number[]> => (await ranges()).map(({ state }) => Number(state))
@@ -186,7 +186,7 @@ describe.skipIf(!canRun)('a topic that keeps outcomes', () => {
     await fixture.poll()
     expect((await ranges()).length).toBe(30)
     await expire()
-    expect((await ranges()).length).toBe(1)
+    expect((await ranges()).length).toBe(0)
     await fixture.push('next')
     expect(names(await fixture.poll())).toEqual(['next'])
   })
@@ -223,6 +223,153 @@ describe.skipIf(!canRun)('a topic that keeps outcomes', () => {
     )) as Error
     expect(different).toMatchObject({ code: 'TOPIC_DIFFERENT' })
     expect(different.message).toContain('record outcomes, not')
+  })
+
+  test('leaves to an owner who lives on what an expiry has made rows of, and frees no more at a time than its limit', async () => {
+    await fixture.push(...Array.from({ length: 20 }, (_, index) => `t${index}`))
+    const held = await fixture.poll(20, rival)
+    clock.now += 5_000
+    await fixture.commit((transaction) => fixture.tasks.heartbeat(transaction))
+    const expiry = await fixture.commit((transaction) =>
+      fixture.tasks.expire(transaction, { olderThanMs: 1_000, then: 'ready', limit: 5 }),
+    )
+    expect(expiry).toMatchObject({ ready: 5 })
+    await fixture.commit((transaction) => rival.heartbeat(transaction))
+    expect(await fixture.states()).toEqual({ active: 15, ready: 5 })
+    expect(await fixture.complete(held, TaskDecision.success(), rival)).toMatchObject({ completed: { length: 15 }, lost: { length: 5 } })
+    expect(await fixture.states()).toEqual({ ready: 5, succeeded: 15 })
+    await fixture.complete(await fixture.poll(20))
+  })
+
+  test('lets an owner who beats while an expiry is under way complete, hold and hand back what it holds', async () => {
+    await fixture.push('a', 'b', 'c')
+    const [a, b, c] = await fixture.poll(3, rival)
+    // What an expiry leaves that meets a heartbeat between its statements: rows of a range whose owner lives.
+    await fixture.commit((transaction) =>
+      fixture.subject.execute(
+        transaction,
+        sql`
+          with ended as (update taskstream.task_range set state = 6, owner = null where topic = ${fixture.topic} and state = 0)
+          update taskstream.task set state = 0, listed = true, owner = ${rival.owner}, attempt = attempt + 1, tries = tries + 1 where topic = ${fixture.topic}`,
+      ),
+    )
+    const { held } = await fixture.commit((transaction) => rival.hold(transaction, fixture.topic, [a!, b!, c!]))
+    expect(names(held)).toEqual(['a', 'b', 'c'])
+    expect(await fixture.commit((transaction) => rival.handBack(transaction, fixture.topic, [b!]))).toMatchObject({ lost: [] })
+    expect(await fixture.complete([a!, c!], TaskDecision.success(), rival)).toMatchObject({ lost: [] })
+    expect(await fixture.poll()).toMatchObject([{ identifier: 'b', attempt: 2, tries: 1 }])
+  })
+
+  test('gives back what its owner does not know of, and keeps what it knows', async () => {
+    await fixture.push('a', 'b', 'c')
+    const [a, b] = await fixture.poll(3)
+    expect(await fixture.commit((transaction) => fixture.tasks.reclaim(transaction, fixture.topic, [a!, b!]))).toBe(1)
+    expect(await fixture.complete([a!, b!])).toMatchObject({ lost: [] })
+    expect(await fixture.poll(3)).toMatchObject([{ identifier: 'c', attempt: 2, tries: 1 }])
+  })
+
+  test('draws no number twice when it is destroyed and made again, so that nothing held before fits', async () => {
+    const topic = `${fixture.topic}-again`
+    const make = (): Promise<unknown> =>
+      fixture.commit((transaction) => fixture.tasks.initialize(transaction, topic, { record: 'outcomes' }))
+    const held: HeldTask[][] = []
+    for (let round = 0; round < 3; round++) {
+      await make()
+      await fixture.commit((transaction) => fixture.tasks.push(transaction, topic, ['a', 'b']))
+      held.push(await fixture.commit<HeldTask[]>((transaction) => fixture.tasks.poll(transaction, topic, { size: 2 })))
+      if (round < 2) await fixture.commit((transaction) => fixture.tasks.destroy(transaction, topic))
+    }
+    const [first, second, third] = held
+    expect(new Set(held.flat().map(({ sequence }) => sequence)).size).toBe(6)
+    for (const former of [first!, second!])
+      expect(
+        await fixture.commit((transaction) =>
+          fixture.tasks.complete(transaction, topic, new Map(former.map((task) => [task, TaskDecision.success()]))),
+        ),
+      ).toMatchObject({ completed: [], lost: { length: 2 } })
+    expect(
+      await fixture.commit((transaction) =>
+        fixture.tasks.complete(transaction, topic, new Map(third!.map((task) => [task, TaskDecision.success()]))),
+      ),
+    ).toMatchObject({ lost: [] })
+  })
+
+  test('tells a push that waits for a destroy that the topic is unknown, and lets one go on whose topic is made again', async () => {
+    const topic = `${fixture.topic}-gone`
+    for (const again of [false, true]) {
+      await fixture.commit((transaction) => fixture.tasks.initialize(transaction, topic, { record: 'outcomes' }))
+      await one!.begin()
+      await fixture.tasks.destroy(one!.transaction, topic)
+      if (again) await fixture.tasks.initialize(one!.transaction, topic, { record: 'outcomes' })
+      const push = codeOf(() => fixture.commit((transaction) => fixture.tasks.push(transaction, topic, ['a'])))
+      await expect
+        .poll(() =>
+          fixture.commit((transaction) =>
+            fixture.subject.execute(
+              transaction,
+              raw(
+                'select count(*)::int as waiting from pg_locks l join pg_database d on d.oid = l.database where not l.granted and d.datname = current_database()',
+              ),
+            ),
+          ),
+        )
+        .toEqual([{ waiting: 1 }])
+      await one!.commit()
+      expect(await push).toEqual(again ? [expect.objectContaining({ identifier: 'a' })] : 'TOPIC_UNKNOWN')
+    }
+  })
+
+  test('does not let a task that came back overtake fresh ones while another takes them', async () => {
+    await fixture.push('a')
+    await fixture.push('b')
+    const [c] = await fixture.push('c')
+    await fixture.commit((transaction) => fixture.tasks.reschedule(transaction, fixture.topic, [c!.sequence], { delayMs: 0 }))
+    await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
+    await one!.begin()
+    expect(names(await pollBy(one!, 1, fixture.tasks))).toEqual(['a'])
+    expect(await fixture.poll(1, rival)).toEqual([])
+    await one!.commit()
+    expect(names(await fixture.poll(2, rival))).toEqual(['b', 'c'])
+  })
+
+  test('answers with what is long only after others may poll again', async () => {
+    const inputs = Array.from({ length: 50 }, (_, index) => ({ identifier: `t${index}`, input: `${index}`.padEnd(8_000, '.') }))
+    const pushed = await fixture.commit<Task[]>((transaction) => fixture.tasks.push(transaction, fixture.topic, inputs))
+    const listed = pushed.slice(0, 20).map(({ sequence }) => sequence)
+    await fixture.commit((transaction) => fixture.tasks.reschedule(transaction, fixture.topic, listed, { delayMs: 0 }))
+    await fixture.commit((transaction) => fixture.tasks.promoteDue(transaction, fixture.topic))
+    await one!.begin()
+    const answered = await fixture.subject.execute(
+      one!.transaction,
+      sql`select sum(octet_length(input))::int as bytes, count(sequence)::int as rows from taskstream.task_take_ranges(${fixture.topic}, ${fixture.tasks.owner}, 50, true, null)`,
+    )
+    expect(answered).toEqual([{ bytes: null, rows: 21 }])
+    await one!.rollback()
+    const held = await fixture.poll(50)
+    expect(held).toMatchObject(inputs)
+    expect(await fixture.complete(held)).toMatchObject({ completed: { length: 50 } })
+  })
+
+  test('forgets blocks that never come, also if each poll is part of a transaction that has written', async () => {
+    const pollHavingWritten = (): Promise<HeldTask[]> =>
+      fixture.commit<HeldTask[]>(async (transaction) => {
+        await fixture.tasks.heartbeat(transaction)
+        return fixture.tasks.poll(transaction, fixture.topic, { size: 10 })
+      })
+    await one!.begin()
+    await fixture.tasks.push(one!.transaction, fixture.topic, 'never')
+    await fixture.push('a')
+    await pollHavingWritten()
+    await one!.rollback()
+    expect(await statesOfRanges()).toContain(9)
+    await fixture.commit((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 60_000 }))
+    await expect
+      .poll(async () => {
+        await fixture.push('again')
+        await pollHavingWritten()
+        return statesOfRanges()
+      })
+      .not.toContain(9)
   })
 
   test('passes what has ended before it was taken, however much there is', async () => {

@@ -305,13 +305,15 @@ export interface Ranges {
   /**
    * Makes active rows of what is held by ranges whose owners meet a condition, until there are so many. Ranges that others have locked are left.
    *
-   * @param kept says that a range is left as it is, by its topic and its first and last number
+   * @param only the topic, and the sequences there that stay as they are. Default: all of all topics
    */
   spill(
     condition: (owner: Statement) => Statement,
     limit: number,
-    kept?: (topic: string, first: number, last: number) => boolean,
+    only?: { readonly topic: string; readonly kept: ReadonlySet<number> },
   ): Verb<void>
+  /** Notes, in a transaction that has written nothing yet, from when on blocks that are missing cannot come any more. */
+  note(): Statement
 }
 
 /** How a select finds out about one topic, or several. */

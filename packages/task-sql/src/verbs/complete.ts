@@ -18,7 +18,7 @@ import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { recordAttempts } from './attempts.ts'
-import { checkHeld, heldRequests, enqueueRechecksOf, split } from './held.ts'
+import { checkHeld, ofHeld, enqueueRechecksOf, split } from './held.ts'
 import { isHeld } from '../core/lease.ts'
 import { buryFailed } from './dead-letter.ts'
 import { checkDiscard, discardEnded } from './discard.ts'
@@ -46,17 +46,16 @@ export function* complete(
     if (!(decision instanceof TaskDecision))
       throw invalid(`decision of ${taskToString(task)}`, decision, 'must be a TaskDecision')
   }
-  const sequences = new Set<number>()
   const columnsOf = (some: readonly HeldTask[]): RowColumn[] => toColumns(some.map((task) => decisions.get(task)!))
-  for (const request of heldRequests(context, topic, tasks, columnsOf)) {
+  const write = (request: HeldRequest): Verb<ReadonlySet<number>> => {
     const retries = request.tasks.some((task) => isRetry(decisions.get(task)!))
     const reasoned = request.tasks.some((task) => hasReason(decisions.get(task)!))
     const refunds = request.tasks.some((task) => decisions.get(task)!.refunded)
-    const touched = yield* context.dialect.writes.changeHeld(request, (values) =>
+    return context.dialect.writes.changeHeld(request, (values) =>
       outcomeOf(context.dialect, request, values, { retries, reasoned, refunds }),
     )
-    for (const sequence of touched) sequences.add(sequence)
   }
+  const sequences = yield* ofHeld(context, topic, tasks, write, columnsOf)
   const { found, lost } = split(tasks, sequences)
   yield* keepResults(context, topic, found, decisions)
   yield* recordAttempts(context, topic, found, decisions, traces)

@@ -20,6 +20,7 @@ export function* expire(context: Context, options: ExpireOptions): Verb<Expiry> 
   if (then !== 'expired' && then !== 'ready') throw invalid('then', then, "must be 'expired' or 'ready'")
   const dead = deadOwner(context, olderThanMs)
   if (dialect.session.checkSeen) yield* dialect.session.checkSeen()
+  if (dialect.ranges) yield dialect.ranges.note()
   yield* takeBackHeartbeats(context, olderThanMs)
   if (dialect.ranges) yield* dialect.ranges.spill(dead, limit)
   const found = Map.groupBy(yield dialect.claims.claimedBy(dead, limit), ({ topic }) => String(topic))

@@ -3,7 +3,7 @@ import { states } from '../core/states.ts'
 import { sql } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
-import { checkHeld, heldRequests, enqueueRechecksOf, split } from './held.ts'
+import { checkHeld, ofHeld, enqueueRechecksOf, split } from './held.ts'
 import { hold } from './hold.ts'
 import { isHeld } from '../core/lease.ts'
 import { setReadyClass } from './recheck.ts'
@@ -18,14 +18,13 @@ export function* handBack(context: Context, topic: string, tasks: Iterable<HeldT
     given.filter((task) => isHeld(task, 'locked')),
   )
   const asked = given.filter((task) => !isHeld(task, 'locked'))
-  const sequences = new Set<number>()
-  for (const request of heldRequests(context, topic, asked)) {
+  const sequences = yield* ofHeld(context, topic, asked, (request) => {
     // Of a task that a range holds the try is not written yet, and the attempt is: so that nobody has it a second time.
     const set = request.ranged
       ? sql`listed = ${dialect.expr.true}, attempt = t.attempt + 1, ${setReadyClass()}`
       : sql`state = ${states.ready}, listed = ${dialect.expr.true}, owner = null, started = null, tries = t.tries - 1, ${setReadyClass()}`
-    for (const sequence of yield* dialect.writes.changeHeld(request, () => set)) sequences.add(sequence)
-  }
+    return dialect.writes.changeHeld(request, () => set)
+  })
   const { found, lost } = split(asked, sequences)
   yield* enqueueRechecksOf(context, topic, found)
   return { completed: [...locked.held, ...found], lost: [...locked.lost, ...lost] }

@@ -31,35 +31,50 @@ export function sortHeld(topic: string, tasks: Iterable<HeldTask>): HeldTask[] {
   return sorted.toSorted((left, right) => left.sequence - right.sequence)
 }
 
-/** Requests for the tasks of one call: one for active tasks, one for tasks that this transaction has only locked, and one for those that ranges hold. */
-export function heldRequests(
-  { owner, now }: Context,
+/**
+ * Does something to the tasks of one call that are still held, by one request for each way in which they are.
+ *
+ * @returns the sequences to which it was done
+ */
+export function* ofHeld(
+  context: Context,
   topic: string,
   tasks: readonly HeldTask[],
+  act: (request: HeldRequest) => Verb<ReadonlySet<number>>,
   columnsOf: (tasks: readonly HeldTask[]) => readonly RowColumn[] = () => [],
-): HeldRequest[] {
+): Verb<Set<number>> {
   const {
     active = [],
     locked = [],
     ranged = [],
   } = Object.groupBy(tasks, (task) => (isHeld(task, 'locked') ? 'locked' : isHeld(task, 'ranged') ? 'ranged' : 'active'))
-  return (
-    // mutants: equivalent method, a request of no tasks finds none
-    [active, locked, ranged]
-      // mutants: equivalent boundary, a request of no tasks finds none
-      .filter(({ length }) => length > 0)
-      .map((some) => ({
-        topic,
-        owner,
-        tasks: some,
-        columns: columnsOf(some),
-        locked: some === locked || some === ranged,
-        ranged: some === ranged,
-        now: now(),
-        // mutants: equivalent method, the tasks of a topic are alike in this
-        recheck: some.some((task) => isHeld(task, 'staged')),
-      }))
+  const done = new Set<number>()
+  yield* ask(active, {})
+  yield* ask(locked, { locked: true })
+  yield* ask(ranged, { locked: true, ranged: true })
+  // An expiry makes active rows of a range whose owner seems dead. If he lives on, they are his.
+  yield* ask(
+    ranged.filter(({ sequence }) => !done.has(sequence)),
+    {},
   )
+  return done
+
+  function* ask(some: readonly HeldTask[], { locked = false, ranged = false }): Verb<void> {
+    // mutants: equivalent condition:false, a request of no tasks finds none
+    if (some.length === 0) return
+    const request = {
+      topic,
+      owner: context.owner,
+      tasks: some,
+      columns: columnsOf(some),
+      locked,
+      ranged,
+      now: context.now(),
+      // mutants: equivalent method, the tasks of a topic are alike in this
+      recheck: some.some((task) => isHeld(task, 'staged')),
+    }
+    for (const sequence of yield* act(request)) done.add(sequence)
+  }
 }
 
 /** Writes rechecks for tasks that are no longer held, unless `changeHeld` has: another task of their identifiers may be free now. */

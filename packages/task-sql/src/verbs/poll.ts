@@ -24,7 +24,7 @@ import { ownerUnknown, topicUnknown } from '../core/verb-context.ts'
 import type { Context } from '../core/verb-context.ts'
 import { isSameMode, plainMode, topicDifferent } from '../core/topic-mode.ts'
 import type { TopicMode } from '../core/topic-mode.ts'
-import { enqueueRechecksOf, heldRequests } from './held.ts'
+import { enqueueRechecksOf, ofHeld } from './held.ts'
 import { heldColumns, isLate, toHeldTask } from '../core/task-row.ts'
 import { setBlockingClass } from './recheck.ts'
 
@@ -118,8 +118,8 @@ function* claimSome(
 /** Filters tasks that were polled after their deadline, so that no handler sees them. */
 function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]): Verb<void> {
   const { dialect, now } = context
-  for (const request of heldRequests(context, topic, tasks)) {
-    yield* dialect.writes.changeHeld(
+  yield* ofHeld(context, topic, tasks, (request) =>
+    dialect.writes.changeHeld(
       request,
       ({ take, tries }) => sql`
            state = ${states.filtered},
@@ -127,8 +127,8 @@ function* filterLate(context: Context, topic: string, tasks: readonly HeldTask[]
            reason = ${reasons.deadline},
            completed = ${dialect.expr.now(now())},
            ${setBlockingClass('ended')}${take}${request.locked ? sql`, tries = ${tries}` : nothing}`,
-    )
-  }
+    ),
+  )
   yield* enqueueRechecksOf(context, topic, tasks)
 }
 

@@ -14,13 +14,8 @@ export function* reclaim(context: Context, topic: string, known: Iterable<HeldTa
   // A task that is not understood would be taken from whoever works on it.
   for (const task of tasks) if (!isTask(task)) throw invalid('task', task, 'must be one that poll returned')
   const kept = new Set(tasks.map(({ sequence }) => sequence))
-  // A poll whose answer was lost has left ranges of which this owner knows no task.
-  if (dialect.ranges)
-    yield* dialect.ranges.spill(
-      (holder) => sql`${holder} = ${owner}`,
-      taskLimits.batchSize,
-      (place, first, last) => place !== topic || tasks.some(({ sequence }) => sequence >= first && sequence <= last),
-    )
+  // Ranges hold tasks of a poll whose answer was lost.
+  if (dialect.ranges) yield* dialect.ranges.spill((holder) => sql`${holder} = ${owner}`, taskLimits.batchSize, { topic, kept })
   const held = yield dialect.claims.claimedBy((holder) => sql`${holder} = ${owner}`, taskLimits.batchSize, 'read')
   const lost = held.flatMap((row) => {
     const sequence = toNumber(row['sequence'])

@@ -33,6 +33,7 @@ import { arrayLiteral, unnest } from './values.ts'
 import { orderByTopic, writesReturning } from '../shared/writes-returning.ts'
 import { claimLedger } from './claim-ledger.ts'
 import { heldByRange, heldRows } from './held-rows.ts'
+import { closeBlocks, openBlocks } from './ranges/blocks.ts'
 import { numberedInsert } from './ranges/numbered-insert.ts'
 import { keepsOutcomes } from './ranges/range-states.ts'
 import { mergeRanges, postgresRanges } from './ranges/ranges.ts'
@@ -198,13 +199,12 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       open: (topic, { keyed, record }) => [
         sql`select from ${tables.attach}(${topic})`,
         ...(keyed ? [openStripes(tables, topic)] : []),
-        ...(record === 'outcomes' ? [sql`select from ${raw(tables.schema)}.task_blocks_open(${topic})`] : []),
+        ...(record === 'outcomes' ? [openBlocks(tables, topic)] : []),
       ],
       close: (topic) => [
         sql`delete from ${tables.holding} where topic = ${topic}`,
         sql`delete from ${tables.lane} where topic = ${topic}`,
-        sql`delete from ${tables.range} where topic = ${topic}`,
-        sql`select from ${raw(tables.schema)}.task_blocks_close(${topic})`,
+        ...closeBlocks(tables, topic),
       ],
       notify: (name) =>
         options.notify === false ? [] : [sql`select from pg_catalog.pg_notify(${activationChannel(channel)}, ${name})`],

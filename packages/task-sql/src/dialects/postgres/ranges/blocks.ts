@@ -1,46 +1,86 @@
 /** The numbers of topics that keep outcomes. Each topic draws them from a sequence of its own, a block at a time. */
-import { raw } from '../../../core/statement.ts'
+import { raw, sql } from '../../../core/statement.ts'
 import type { Statement } from '../../../core/statement.ts'
 import type { PostgresTables } from '../tables.ts'
-import { blockSize } from './range-states.ts'
+import { blockSize, rangeStates } from './range-states.ts'
 
 /**
  * Functions that make, remove and use the sequence of a topic, with the rights of their owner: whoever pushes need not be granted each sequence. They
  * set their search path, so that they do not call functions of their caller.
+ *
+ * `task_blocks_open` returns the last block before the first that is drawn. No number is drawn twice, also if a topic is destroyed and made again: a lease of the former topic would fit a task of the new one. So a sequence begins
+ * above all that were removed before it.
  */
 export function blockFunctions({ schema }: PostgresTables): readonly Statement[] {
   const how = 'security definer set search_path = pg_catalog, pg_temp'
   const name = `format('${schema}.%I', 'task_block_' || md5(topic))`
+  const passed = `${schema}.task_blocks_passed`
+  const key = `hashtextextended('taskstream.blocks.${schema.replaceAll('"', '')}', 0)`
   return [
+    raw(`create sequence ${passed} as bigint minvalue 0 start with 0 cache 1`),
     raw(`
-    create function ${schema}.task_blocks_open(topic text) returns void language plpgsql ${how} as $$
+    create function ${schema}.task_blocks_open(topic text) returns bigint language plpgsql ${how} as $$
+    declare
+      last constant bigint := (select last_value from ${passed});
     begin
-      if to_regclass(${name}) is null then
-        execute 'create sequence ' || ${name} || ' as bigint minvalue 1 cache 1';
-      end if;
+      execute format('create sequence %s as bigint minvalue 1 cache 1 start with %s', ${name}, last + 1);
+      return last;
     end $$`),
     raw(`
     create function ${schema}.task_blocks_close(topic text) returns void language plpgsql ${how} as $$
+    declare
+      last bigint;
     begin
       if to_regclass(${name}) is not null then
-        execute 'drop sequence ' || ${name};
+        -- Locks the sequence, so that nobody draws another number before it is gone.
+        execute format('alter sequence %s owned by none', ${name});
+        execute format('select last_value from %s', ${name}) into last;
+        -- Of two topics that are destroyed at once, the lower number must not come last.
+        perform pg_advisory_xact_lock(${key});
+        perform setval('${passed}', greatest(last, (select last_value from ${passed})));
+        execute format('drop sequence %s', ${name});
       end if;
     end $$`),
     // The transaction draws its id before its numbers. So whoever sees a later block sees this one, or a transaction that is running.
     raw(`
     create function ${schema}.task_blocks_draw(topic text, count integer) returns bigint[] language plpgsql ${how} as $$
     declare
-      blocks constant regclass := to_regclass(${name});
+      blocks regclass;
+      gone regclass;
       firsts bigint[];
     begin
-      if blocks is null then
-        return null;
-      end if;
-      perform pg_current_xact_id();
-      for nth in 1 .. count loop
-        firsts := firsts || nextval(blocks) * ${blockSize};
+      loop
+        blocks := to_regclass(${name});
+        if blocks is null then
+          return null;
+        end if;
+        perform pg_current_xact_id();
+        begin
+          for nth in 1 .. count loop
+            firsts := firsts || nextval(blocks) * ${blockSize};
+          end loop;
+          return firsts;
+        exception when internal_error or undefined_table then
+          -- The topic was destroyed while this waited for its sequence. It may have been made again.
+          if blocks = gone then
+            raise;
+          end if;
+          gone := blocks;
+          firsts := null;
+        end;
       end loop;
-      return firsts;
     end $$`),
   ]
+}
+
+/** Makes the sequence of a new topic. Its first range ends before its first number. */
+export function openBlocks({ schema, range }: PostgresTables, topic: string): Statement {
+  return sql`
+    insert into ${range} (topic, lo, hi, given, state)
+    select ${topic}, 0, ${raw(schema)}.task_blocks_open(${topic}) * ${raw(String(blockSize))} + ${raw(String(blockSize - 1))}, 0, ${rangeStates.ended}`
+}
+
+/** Removes what a topic that kept outcomes has beside its tasks. */
+export function closeBlocks({ schema, range }: PostgresTables, topic: string): readonly Statement[] {
+  return [sql`delete from ${range} where topic = ${topic}`, sql`select from ${raw(schema)}.task_blocks_close(${topic})`]
 }

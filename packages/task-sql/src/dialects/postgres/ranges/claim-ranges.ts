@@ -4,14 +4,16 @@ import type { Claim, ClaimRequest } from '../../../core/requests.ts'
 import { Templates } from '../../../core/template.ts'
 import { toNumber } from '../../../core/task-row.ts'
 import { outcomesOrdering, toTopicMode } from '../../../core/topic-mode.ts'
+import { states } from '../../../core/states.ts'
 import { raw, sql } from '../../../core/statement.ts'
 import type { Statement } from '../../../core/statement.ts'
 import type { Verb } from '../../../core/verb.ts'
 import { isolationUnsupported } from '../lock-stripes.ts'
 import type { PostgresTables } from '../tables.ts'
 import { inTopic } from '../topic.ts'
+import { arrayLiteral } from '../values.ts'
 import { fresh, rangeStates } from './range-states.ts'
-import { answers } from './cut.ts'
+import { answers } from './answers.ts'
 import { takeRangesName } from './take-function.ts'
 
 interface Values extends Record<string, string | number | null> {
@@ -65,6 +67,8 @@ export function claimRanges(tables: PostgresTables, plans: Plans): Ranges['claim
       const asked = { topic, owner, first: String(toNumber(sequence)) }
       inRanges.push(...(yield now === null ? fetches.fill('', asked, fetch) : fetch(asked)))
     }
+    const numbers = rows.filter(isAnswer(answers.fetchRow)).map(({ sequence }) => toNumber(sequence))
+    if (numbers.length > 0) asRows.push(...(yield takenOf(tables, columns, topic, owner, numbers)))
     return {
       rows: asRows,
       ranged: inRanges,
@@ -105,4 +109,13 @@ function fetchOf(tables: PostgresTables, columns: Statement, { topic, owner, fir
                              where ${inTopic(tables, topic, raw('(r.lo - 1)'), raw('(r.hi + 1)'))} and ${fresh}
                              order by t.topic, t.sequence
                              limit r.given) t) t`
+}
+
+/** Tasks that this owner has just taken as rows. */
+function takenOf(tables: PostgresTables, columns: Statement, topic: string, owner: string, sequences: readonly number[]): Statement {
+  return sql`
+    select ${columns}
+      from ${tables.task} t
+     where t.topic = ${topic} and t.sequence = any ((select ${arrayLiteral(sequences)}::int8[])::int8[])
+       and t.state = ${states.active} and t.owner = ${owner}`
 }

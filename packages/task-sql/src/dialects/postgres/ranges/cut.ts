@@ -4,24 +4,13 @@ import { raw, sql } from '../../../core/statement.ts'
 import type { Statement } from '../../../core/statement.ts'
 import type { PostgresTables } from '../tables.ts'
 import { inTopic } from '../topic.ts'
+import { answers, bytesOf, isShort, shortBytes, toFetch } from './answers.ts'
 import { blockBits, fresh, frontierOf, rangeStates } from './range-states.ts'
 
-/** Less than the smallest buffer of a socket. */
-const shortBytes = 32_768
 const lastOfBlock = raw(String(2 ** blockBits - 1))
 const bits = raw(String(blockBits))
 /** How many rows that ended before they were taken are passed at a time. */
 const mostPassed = 10_000
-
-/** What a row of the answer is, by its state. */
-export const answers = {
-  /** The task was taken as a row. */
-  row: 0,
-  /** The task is in a range that was taken. */
-  ranged: 1,
-  /** The number is the first of a range that was taken, whose tasks are to be fetched. */
-  fetch: 8,
-} as const
 
 export function cutAndEnd(tables: PostgresTables): Statement {
   const { task, range } = tables
@@ -61,29 +50,6 @@ export function cutAndEnd(tables: PostgresTables): Statement {
             where o.topic = v_topic and o.state = ${rangeStates.active} and o.owner = v_owner
               and not exists (select from ${task} t where ${inTopic(tables, raw('v_topic'), raw('o.lo - 1'), raw('o.hi + 1'))} and ${fresh})
               for no key update skip locked));`
-}
-
-/** About how many bytes the server sends for a row. */
-function bytesOf(alias: string): Statement {
-  const column = (name: string): string => `${alias}.${name}`
-  return raw(
-    `pg_catalog.octet_length(${column('identifier')}) + coalesce(pg_catalog.octet_length(${column('input')}), 0) + coalesce(pg_catalog.pg_column_size(${column('headers')}), 0) + 60`,
-  )
-}
-
-/**
- * True if the answer is short. A server's process that sends more than its client reads stands still with its transaction open, and with it the lock: a client
- * that has stopped, or computes, would keep all others from taking anything. A longer answer is fetched by the client afterwards, without the lock.
- */
-function isShort(rows: string): Statement {
-  return sql`coalesce((select sum(${bytesOf('s')}) from ${raw(rows)} s), 0) <= ${raw(String(shortBytes))}`
-}
-
-/** The row of an answer that says which range is to be fetched. */
-function toFetch(tables: PostgresTables, from: Statement): Statement {
-  return sql`
-          select (pg_catalog.jsonb_populate_record(null::${tables.task}, pg_catalog.jsonb_build_object('topic', v_topic, 'identifier', '', 'sequence', k.lo, 'state', ${raw(String(answers.fetch))}))).*
-            from ${from}`
 }
 
 /**

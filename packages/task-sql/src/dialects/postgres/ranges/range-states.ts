@@ -20,6 +20,7 @@ export const fresh: Statement = sql`${ready} and not t.listed`
 
 /** The number of a topic's last range, behind which everything is fresh. */
 export function frontierOf({ range }: PostgresTables, topic: Statement): Statement {
+  // Without a default a topic whose ranges somebody has deleted would stand still.
   return sql`coalesce((select r.hi from ${range} r where r.topic = ${topic} order by r.topic desc, r.lo desc limit 1), ${raw(String(blockSize - 1))})`
 }
 

@@ -1,13 +1,14 @@
 /** Ranges, as verbs see them: what they hold, and how that becomes rows again. */
 import type { Plans, Ranges } from '../../../core/dialect.ts'
 import { states } from '../../../core/states.ts'
-import { raw, sql } from '../../../core/statement.ts'
+import { nothing, raw, sql } from '../../../core/statement.ts'
 import type { Statement } from '../../../core/statement.ts'
 import { toNumber } from '../../../core/task-row.ts'
 import type { Verb } from '../../../core/verb.ts'
 import { isolationUnsupported } from '../lock-stripes.ts'
 import type { PostgresTables } from '../tables.ts'
 import { inTopic } from '../topic.ts'
+import { arrayLiteral } from '../values.ts'
 import { claimRanges } from './claim-ranges.ts'
 import { fresh, keepsOutcomes, rangeStates } from './range-states.ts'
 import { cutLock } from './take-function.ts'
@@ -46,40 +47,51 @@ export function postgresRanges(tables: PostgresTables, plans: Plans, record: Not
          where p.topic = ${topic} and ${keepsOutcomes}`
       if (row && row['isolation'] !== 'read committed') throw isolationUnsupported(topic, String(row['isolation']))
     },
-    spill: function* (condition, limit, kept) {
+    spill: function* (condition, limit, only) {
       let left = limit
       const ranges = yield sql`
         select r.topic, r.lo, r.hi, r.owner
           from ${range} r
-         where r.state = ${rangeStates.active} and ${condition(raw('r.owner'))}
+         where r.state = ${rangeStates.active} and ${condition(raw('r.owner'))}${only ? sql` and r.topic = ${only.topic}` : nothing}
          order by r.topic, r.lo
          limit ${mostSpilled}::int8
            for update skip locked`
       for (const row of ranges) {
         const [topic, owner, lo, hi] = [String(row['topic']), String(row['owner']), toNumber(row['lo']), toNumber(row['hi'])]
-        if (kept?.(topic, lo, hi)) continue
-        left -= yield* spillOne(topic, owner, lo, hi)
+        left -= yield* spillOne(topic, owner, lo, hi, left, only?.kept)
         if (left <= 0) break
       }
     },
+    note: () => sql`
+      update ${range} r
+         set mark = pg_catalog.pg_current_xact_id()
+        from (select r.topic, r.lo
+                from ${range} r
+               where r.state = ${rangeStates.missing} and r.mark is null
+                 and (select pg_catalog.pg_current_xact_id_if_assigned() is null)
+               order by r.topic, r.lo
+                 for update skip locked) unmarked
+       where r.topic = unmarked.topic and r.lo = unmarked.lo and r.state = ${rangeStates.missing} and r.mark is null`,
   }
 
-  /** Makes active rows of the tasks that a range still holds, and ends it. */
-  function* spillOne(topic: string, owner: string, lo: number, hi: number): Verb<number> {
+  /** Makes active rows of what a range still holds, up to a limit, and ends the range if nothing is left of it. @returns how many rows */
+  function* spillOne(topic: string, owner: string, lo: number, hi: number, limit: number, kept?: ReadonlySet<number>): Verb<number> {
     const found = yield sql`
       select t.sequence from ${task} t where ${inTopic(tables, topic, sql`${lo - 1}`, sql`${hi + 1}`)} and ${fresh} order by t.topic, t.sequence`
-    const sequences = found.map(({ sequence }) => toNumber(sequence))
-    if (sequences.length > 0) {
+    const held = found.map(({ sequence }) => toNumber(sequence))
+    const spilled = held.filter((sequence) => !kept?.has(sequence)).slice(0, limit)
+    if (spilled.length > 0) {
       yield sql`
         update ${task} t
            set state = ${states.active}, listed = true, reason = null, owner = r.owner, attempt = t.attempt + 1, tries = t.tries + 1, started = r.leased
           from ${range} r
          where r.topic = ${topic} and r.lo = ${lo}::int8
-           and t.topic = ${topic} and t.sequence = any ((select ${`{${sequences.join(',')}}`}::int8[])::int8[]) and ${fresh}`
-      yield* record(topic, owner, sequences)
+           and t.topic = ${topic} and t.sequence = any ((select ${arrayLiteral(spilled)}::int8[])::int8[]) and ${fresh}`
+      yield* record(topic, owner, spilled)
     }
-    yield sql`update ${range} r set state = ${rangeStates.ended}, owner = null where r.topic = ${topic} and r.lo = ${lo}::int8`
-    return sequences.length
+    if (spilled.length === held.length)
+      yield sql`update ${range} r set state = ${rangeStates.ended}, owner = null where r.topic = ${topic} and r.lo = ${lo}::int8`
+    return spilled.length
   }
 }
 

@@ -12,6 +12,7 @@ import { chunkBits } from '../claim-ledger.ts'
 import type { PostgresTables } from '../tables.ts'
 import { inTopic, ready } from '../topic.ts'
 import { cutAndEnd } from './cut.ts'
+import { answers, bytesOf, shortBytes } from './answers.ts'
 import { fresh, frontierOf, rangeStates } from './range-states.ts'
 
 /** How long a poll waits for another that takes tasks of the topic, in a transaction that stays open. */
@@ -66,6 +67,8 @@ export function takeFunction(tables: PostgresTables): Statement {
       v_room int4;
       v_window int4;
       v_listed int8[];
+      v_bytes int8;
+      v_behind int8 := 9223372036854775807;
       v_frontier int8;
       v_hi int8;
       v_done bool := false;
@@ -90,6 +93,10 @@ export function takeFunction(tables: PostgresTables): Statement {
       v_frontier := ${frontierOf(tables, raw('v_topic'))};
 
       v_room := v_size;
+      if not v_locked then
+        -- Whoever has the lock takes what is fresh. What is listed behind that would overtake it.
+        v_behind := least(v_frontier + 1, (select min(r.lo) from ${range} r where r.topic = v_topic and r.state = ${rangeStates.missing}));
+      end if;
       if v_relisted then
         -- Listed tasks and fresh ones come in one order: those are taken that are among the first of both.
         loop
@@ -99,7 +106,7 @@ export function takeFunction(tables: PostgresTables): Statement {
                     from (select u.sequence, u.is_listed
                             from ((select t.sequence, true as is_listed
                                      from ${task} t
-                                    where ${inTopic(tables, raw('v_topic'))} and t.listed and ${ready}
+                                    where ${inTopic(tables, raw('v_topic'))} and t.listed and ${ready} and t.sequence < v_behind
                                     order by t.topic, t.sequence
                                     limit v_size + v_spare)
                                   union all
@@ -127,7 +134,7 @@ export function takeFunction(tables: PostgresTables): Statement {
           -- Others may have locked all that were looked at.
           exit when not v_short or v_size + v_spare > (
             select count(*)
-              from (select 1 from ${task} t where ${inTopic(tables, raw('v_topic'))} and t.listed and ${ready} order by t.topic, t.sequence limit v_size + v_spare) l);
+              from (select 1 from ${task} t where ${inTopic(tables, raw('v_topic'))} and t.listed and ${ready} and t.sequence < v_behind order by t.topic, t.sequence limit v_size + v_spare) l);
           v_spare := v_spare * 16;
         end loop;
         if v_short then
@@ -148,11 +155,23 @@ export function takeFunction(tables: PostgresTables): Statement {
         select v_topic, v_owner, w.chunk
           from wanted w
          where w.chunk not in (select n.chunk from noted n);
-        return query
-        update ${task} t
-           set state = ${states.active}, reason = null, owner = v_owner, attempt = t.attempt + 1, tries = t.tries + 1, started = v_now
-         where t.topic = v_topic and t.sequence = any (v_listed) and t.state = ${states.ready}
-        returning t.*;
+        with taken as (
+          update ${task} t
+             set state = ${states.active}, reason = null, owner = v_owner, attempt = t.attempt + 1, tries = t.tries + 1, started = v_now
+           where t.topic = v_topic and t.sequence = any (v_listed) and t.state = ${states.ready}
+          returning t.sequence, ${bytesOf('t')} as bytes)
+        select pg_catalog.array_agg(k.sequence), sum(k.bytes) into v_listed, v_bytes from taken k;
+        if v_bytes <= ${raw(String(shortBytes))} then
+          return query
+          select t.* from ${task} t where t.topic = v_topic and t.sequence = any (v_listed);
+        else
+          v_row.topic := v_topic;
+          v_row.state := ${raw(String(answers.fetchRow))};
+          foreach v_row.sequence in array v_listed loop
+            return next v_row;
+          end loop;
+          v_row := null;
+        end if;
       end if;
 
       if v_locked and v_room > 0 then
