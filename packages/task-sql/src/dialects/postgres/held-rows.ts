@@ -39,8 +39,8 @@ export function heldRows(request: HeldRequest): HeldRows {
 }
 
 /**
- * Rows that ranges of this owner hold. The ranges are shared with other completions of this owner, and locked against an expiry. Whatever takes a row away
- * from its range changes it, so that the row itself tells whether it is still held.
+ * Rows that ranges of this owner hold. No range is locked: whatever takes a row away from its range changes it, so that the row itself tells whether it is
+ * still held.
  */
 export function heldByRange(tables: PostgresTables, request: HeldRequest): HeldRows {
   const { topic, owner, tasks } = request
@@ -53,8 +53,7 @@ export function heldByRange(tables: PostgresTables, request: HeldRequest): HeldR
         select r.lo, r.hi, r.leased
           from ${tables.range} r
          where r.topic = ${topic} and r.state = ${rangeStates.active} and r.owner = ${owner} and r.lo <= ${last}::int8 and r.hi >= ${first}::int8
-         order by r.topic, r.lo
-           for key share) `,
+         order by r.topic, r.lo) `,
     updateFrom: raw('from held h'),
     selectFrom: raw(', held h'),
     where: sql`

@@ -9,11 +9,17 @@ import { blockBits, fresh, frontierOf, rangeStates } from './range-states.ts'
 
 const lastOfBlock = raw(String(2 ** blockBits - 1))
 const bits = raw(String(blockBits))
+/** How many ranges of one owner are left active though nothing of them may be held any more. */
+const mostLeft = 8
+/** How many ranges one poll looks at to end them: from any place on, so that those of long tasks do not stand before others. */
+const mostEnded = 32
 /** How many rows that ended before they were taken are passed at a time. */
 const mostPassed = 10_000
 
 export function cutAndEnd(tables: PostgresTables): Statement {
   const { task, range } = tables
+  const held = (alias: string): Statement =>
+    sql`${raw(alias)}.topic = v_topic and ${raw(alias)}.state = ${rangeStates.active} and ${raw(alias)}.owner = v_owner`
   return sql`
       loop
       ${shortCut(tables)}
@@ -41,15 +47,21 @@ export function cutAndEnd(tables: PostgresTables): Statement {
       end loop;
 
       -- What this owner has worked off ends here, after the cut: a transaction that has written before sets no mark.
-      update ${range} r
-         set state = ${rangeStates.ended}, owner = null
-       where r.topic = v_topic and r.state = ${rangeStates.active} and r.owner = v_owner
-         and r.lo = any (array(
-           select o.lo
-             from ${range} o
-            where o.topic = v_topic and o.state = ${rangeStates.active} and o.owner = v_owner
-              and not exists (select from ${task} t where ${inTopic(tables, raw('v_topic'), raw('o.lo - 1'), raw('o.hi + 1'))} and ${fresh})
-              for no key update skip locked));`
+      if (select count(*) from (select from ${range} r where ${held('r')} limit ${raw(String(mostLeft + 1))}) r) > ${raw(String(mostLeft))} then
+        update ${range} r
+           set state = ${rangeStates.ended}, owner = null
+         where ${held('r')}
+           and r.lo = any (array(
+             select o.lo
+               from (select o.lo, o.hi
+                       from ${range} o
+                      where ${held('o')} and o.lo >= (
+                              select v_frontier - pg_catalog.floor(pg_catalog.random() * (v_frontier - min(m.lo) + 1))::int8 from ${range} m where ${held('m')})
+                      order by o.topic, o.lo
+                      limit ${raw(String(mostEnded))}
+                        for no key update skip locked) o
+              where not exists (select from ${task} t where ${inTopic(tables, raw('v_topic'), raw('o.lo - 1'), raw('o.hi + 1'))} and ${fresh})));
+      end if;`
 }
 
 /**

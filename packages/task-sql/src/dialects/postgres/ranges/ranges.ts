@@ -74,24 +74,35 @@ export function postgresRanges(tables: PostgresTables, plans: Plans, record: Not
        where r.topic = unmarked.topic and r.lo = unmarked.lo and r.state = ${rangeStates.missing} and r.mark is null`,
   }
 
-  /** Makes active rows of what a range still holds, up to a limit, and ends the range if nothing is left of it. @returns how many rows */
+  /**
+   * Makes active rows of what a range still holds, up to a limit, and ends the range if nothing is left of it. What is being completed at this moment is left.
+   *
+   * @returns how many rows
+   */
   function* spillOne(topic: string, owner: string, lo: number, hi: number, limit: number, kept?: ReadonlySet<number>): Verb<number> {
+    const held = sql`${inTopic(tables, topic, sql`${lo - 1}`, sql`${hi + 1}`)} and ${fresh}`
     const found = yield sql`
-      select t.sequence from ${task} t where ${inTopic(tables, topic, sql`${lo - 1}`, sql`${hi + 1}`)} and ${fresh} order by t.topic, t.sequence`
-    const held = found.map(({ sequence }) => toNumber(sequence))
-    const spilled = held.filter((sequence) => !kept?.has(sequence)).slice(0, limit)
-    if (spilled.length > 0) {
+      select t.sequence
+        from ${task} t
+       where ${held}${kept ? sql` and t.sequence <> all ((select ${arrayLiteral([...kept])}::int8[])::int8[])` : nothing}
+       order by t.topic, t.sequence
+       limit ${limit}::int8
+         for update skip locked`
+    const sequences = found.map(({ sequence }) => toNumber(sequence))
+    if (sequences.length > 0) {
       yield sql`
         update ${task} t
            set state = ${states.active}, listed = true, reason = null, owner = r.owner, attempt = t.attempt + 1, tries = t.tries + 1, started = r.leased
           from ${range} r
          where r.topic = ${topic} and r.lo = ${lo}::int8
-           and t.topic = ${topic} and t.sequence = any ((select ${arrayLiteral(spilled)}::int8[])::int8[]) and ${fresh}`
-      yield* record(topic, owner, spilled)
+           and t.topic = ${topic} and t.sequence = any ((select ${arrayLiteral(sequences)}::int8[])::int8[]) and ${fresh}`
+      yield* record(topic, owner, sequences)
     }
-    if (spilled.length === held.length)
-      yield sql`update ${range} r set state = ${rangeStates.ended}, owner = null where r.topic = ${topic} and r.lo = ${lo}::int8`
-    return spilled.length
+    yield sql`
+      update ${range} r
+         set state = ${rangeStates.ended}, owner = null
+       where r.topic = ${topic} and r.lo = ${lo}::int8 and not exists (select from ${task} t where ${held})`
+    return sequences.length
   }
 }
 
