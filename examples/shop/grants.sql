@@ -7,6 +7,6 @@ grant select, insert, update, delete on taskstream.task, taskstream.task_topic, 
 grant select, insert, delete on taskstream.task_turn, taskstream.task_result, taskstream.task_attempt to shop_worker;
 grant select, insert, delete on taskstream.task_audit to shop_worker;
 grant usage, select on sequence taskstream.task_sequence, taskstream.task_turn_sequence to shop_worker;
-grant execute on function taskstream.task_attach(text), taskstream.task_blocks_open(text), taskstream.task_blocks_close(text),
+grant execute on function taskstream.task_attach(text), taskstream.task_blocks_open(text, bigint), taskstream.task_blocks_close(text),
   taskstream.task_blocks_draw(text, integer) to shop_worker;
 grant select, insert, update, delete on orders, invoices, mails, carts to shop_worker;

@@ -353,6 +353,38 @@ describe.skipIf(!canRun)('a topic that keeps outcomes', () => {
     expect(await fixture.complete(held)).toMatchObject({ completed: { length: 50 } })
   })
 
+  test('is repaired where a copy of the tables has brought no sequence, an old one, or marks of another server', async () => {
+    const execute = (statement: Parameters<typeof fixture.subject.execute>[1]): Promise<readonly Row[]> =>
+      fixture.commit((transaction) => fixture.subject.execute(transaction, statement))
+    const repair = (): Promise<unknown> => fixture.commit((transaction) => fixture.tasks.repair(transaction, fixture.topic))
+    for (let push = 0; push < 5; push++) await fixture.push(`t${push}`)
+    await fixture.poll(3)
+    const [{ name } = {}] = await execute(sql`select 'taskstream.task_block_' || pg_catalog.md5(${fixture.topic}) as name`)
+    await execute(sql`select pg_catalog.setval(${String(name)}::regclass, 1)::text`)
+    await repair()
+    await fixture.push('after an old one')
+    await execute(raw(`drop sequence ${String(name)}`))
+    await repair()
+    await fixture.push('after none')
+    expect(names(await fixture.poll(10))).toEqual(['t3', 't4', 'after an old one', 'after none'])
+
+    await one!.begin()
+    await fixture.tasks.push(one!.transaction, fixture.topic, 'never')
+    await fixture.push('a')
+    expect(names(await fixture.poll())).toEqual(['a'])
+    await one!.rollback()
+    await execute(
+      sql`update taskstream.task_range set mark = '9000000000000000'::xid8 where topic = ${fixture.topic} and state = 9`,
+    )
+    await expect
+      .poll(async () => {
+        await fixture.push('again')
+        await fixture.poll()
+        return statesOfRanges()
+      })
+      .not.toContain(9)
+  })
+
   test('forgets blocks that never come, also if each poll is part of a transaction that has written', async () => {
     const pollHavingWritten = (): Promise<HeldTask[]> =>
       fixture.commit<HeldTask[]>(async (transaction) => {

@@ -10,6 +10,7 @@ import type { Verb } from '../../core/verb.ts'
 import { chunkBits } from './claim-ledger.ts'
 import { openMissing } from '../shared/lock-stripes.ts'
 import { openStripes } from './lock-stripes.ts'
+import { repairBlocks } from './ranges/blocks.ts'
 import { frontierOf, keepsOutcomes, rangeStates } from './ranges/range-states.ts'
 import { inTopic } from './topic.ts'
 
@@ -24,6 +25,7 @@ export function postgresRepair(tables: PostgresTables): Repairs {
   return {
     renewTopic: function* (topic, keyed) {
       yield* openMissing(tables.lane, topic, keyed ? [openStripes(tables, topic)] : [])
+      yield repairBlocks(tables, topic)
       // The update locks the topic's row, so that no poll persists a low watermark meanwhile.
       yield sql`update ${topics} p set generation = pg_catalog.floor(pg_catalog.random() * 9007199254740991)::bigint where p.topic = ${topic}`
       const [row] = yield sql`

@@ -46,7 +46,7 @@ const argumentsOf = (object: string): string => functionArguments[object] ?? (ob
 const taken = '(text, text, integer, integer, boolean, bigint)'
 const functionArguments: Readonly<Record<string, string>> = {
   task_attach: '(text)',
-  task_blocks_open: '(text)',
+  task_blocks_open: '(text, bigint)',
   task_blocks_close: '(text)',
   task_blocks_draw: '(text, integer)',
   task_take_ranges: '(text, text, integer, boolean, bigint)',

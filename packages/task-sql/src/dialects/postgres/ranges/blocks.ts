@@ -2,13 +2,14 @@
 import { raw, sql } from '../../../core/statement.ts'
 import type { Statement } from '../../../core/statement.ts'
 import type { PostgresTables } from '../tables.ts'
-import { blockSize, rangeStates } from './range-states.ts'
+import { inTopic } from '../topic.ts'
+import { blockBits, blockSize, frontierOf, keepsOutcomes, rangeStates } from './range-states.ts'
 
 /**
  * Functions that make, remove and use the sequence of a topic, with the rights of their owner: whoever pushes need not be granted each sequence. They
  * set their search path, so that they do not call functions of their caller.
  *
- * `task_blocks_open` returns the last block before the first that is drawn. No number is drawn twice, also if a topic is destroyed and made again: a lease of the former topic would fit a task of the new one. So a sequence begins
+ * `task_blocks_open` returns the last block that was passed or drawn. No number is drawn twice, also if a topic is destroyed and made again: a lease of the former topic would fit a task of the new one. So a sequence begins
  * above all that were removed before it.
  */
 export function blockFunctions({ schema }: PostgresTables): readonly Statement[] {
@@ -19,11 +20,20 @@ export function blockFunctions({ schema }: PostgresTables): readonly Statement[]
   return [
     raw(`create sequence ${passed} as bigint minvalue 0 start with 0 cache 1`),
     raw(`
-    create function ${schema}.task_blocks_open(topic text) returns bigint language plpgsql ${how} as $$
+    create function ${schema}.task_blocks_open(topic text, passed bigint) returns bigint language plpgsql ${how} as $$
     declare
-      last constant bigint := (select last_value from ${passed});
+      last bigint := greatest(passed, (select last_value from ${passed}));
     begin
-      execute format('create sequence %s as bigint minvalue 1 cache 1 start with %s', ${name}, last + 1);
+      if to_regclass(${name}) is null then
+        execute format('create sequence %s as bigint minvalue 1 cache 1 start with %s', ${name}, last + 1);
+        return last;
+      end if;
+      -- Locks the sequence, so that nobody draws between the look and the move.
+      execute format('alter sequence %s owned by none', ${name});
+      execute format('select last_value from %s', ${name}) into last;
+      if last < passed then
+        perform setval(${name}::regclass, passed);
+      end if;
       return last;
     end $$`),
     raw(`
@@ -77,7 +87,16 @@ export function blockFunctions({ schema }: PostgresTables): readonly Statement[]
 export function openBlocks({ schema, range }: PostgresTables, topic: string): Statement {
   return sql`
     insert into ${range} (topic, lo, hi, given, state)
-    select ${topic}, 0, ${raw(schema)}.task_blocks_open(${topic}) * ${raw(String(blockSize))} + ${raw(String(blockSize - 1))}, 0, ${rangeStates.ended}`
+    select ${topic}, 0, ${raw(schema)}.task_blocks_open(${topic}, 0) * ${raw(String(blockSize))} + ${raw(String(blockSize - 1))}, 0, ${rangeStates.ended}`
+}
+
+/** Makes the sequence of a topic that has none, or moves one that is behind its tasks: a copy of the tables has no sequences, or old ones. */
+export function repairBlocks(tables: PostgresTables, topic: string): Statement {
+  const last = sql`(select t.sequence from ${tables.task} t where ${inTopic(tables, topic)} order by t.topic desc, t.sequence desc limit 1)`
+  return sql`
+    select ${raw(tables.schema)}.task_blocks_open(${topic}, greatest(${last}, ${frontierOf(tables, sql`${topic}`)}) >> ${raw(String(blockBits))})
+      from ${tables.topic} p
+     where p.topic = ${topic} and ${keepsOutcomes}`
 }
 
 /** Removes what a topic that kept outcomes has beside its tasks. */

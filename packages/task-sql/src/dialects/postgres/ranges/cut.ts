@@ -5,7 +5,7 @@ import type { Statement } from '../../../core/statement.ts'
 import type { PostgresTables } from '../tables.ts'
 import { inTopic } from '../topic.ts'
 import { answers, bytesOf, isShort, shortBytes, toFetch } from './answers.ts'
-import { blockBits, fresh, frontierOf, rangeStates } from './range-states.ts'
+import { blockBits, fresh, frontierOf, isOfThisServer, rangeStates } from './range-states.ts'
 
 const lastOfBlock = raw(String(2 ** blockBits - 1))
 const bits = raw(String(blockBits))
@@ -121,7 +121,9 @@ function wholeCut(tables: PostgresTables): Statement {
         with start as materialized (
           select pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) as low, v_frontier as frontier),
         noted as materialized (
-          select r.lo, r.hi, r.mark from ${range} r where r.topic = v_topic and r.state = ${rangeStates.missing}),
+          select r.lo, r.hi, case when ${isOfThisServer('r')} then r.mark end as mark
+            from ${range} r
+           where r.topic = v_topic and r.state = ${rangeStates.missing}),
         -- Late tasks, in order, each with the range that its block was noted in.
         late as materialized (
           select t.*, n.lo as of_lo

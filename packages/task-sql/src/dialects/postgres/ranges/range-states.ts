@@ -26,3 +26,11 @@ export function frontierOf({ range }: PostgresTables, topic: Statement): Stateme
 
 /** True for the row `p` of a topic that keeps outcomes. */
 export const keepsOutcomes: Statement = raw(`p.ordering = ${outcomesOrdering}`)
+
+/**
+ * True if the mark of a range is a transaction of this server. One that was restored from another's copy may be far ahead of all that were committed here, so
+ * that its block would be waited for.
+ */
+export function isOfThisServer(alias: string): Statement {
+  return raw(`${alias}.mark < pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())`)
+}

@@ -30,7 +30,7 @@ export function rangesStep(tables: PostgresTables): MigrationStep {
       sql`create index task_range_missing on ${range} (topic, lo) where state = ${rangeStates.missing}`,
       ...blockFunctions(tables),
       takeFunction(tables),
-      raw(`revoke execute on function ${tables.schema}.task_blocks_open(text) from public`),
+      raw(`revoke execute on function ${tables.schema}.task_blocks_open(text, bigint) from public`),
       raw(`revoke execute on function ${tables.schema}.task_blocks_close(text) from public`),
       raw(`revoke execute on function ${tables.schema}.task_blocks_draw(text, integer) from public`),
     ],

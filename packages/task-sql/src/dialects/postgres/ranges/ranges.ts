@@ -10,7 +10,7 @@ import type { PostgresTables } from '../tables.ts'
 import { inTopic } from '../topic.ts'
 import { arrayLiteral } from '../values.ts'
 import { claimRanges } from './claim-ranges.ts'
-import { fresh, keepsOutcomes, rangeStates } from './range-states.ts'
+import { fresh, isOfThisServer, keepsOutcomes, rangeStates } from './range-states.ts'
 import { cutLock } from './take-function.ts'
 
 /** How many ranges one expiry makes rows of at most. */
@@ -67,11 +67,11 @@ export function postgresRanges(tables: PostgresTables, plans: Plans, record: Not
          set mark = pg_catalog.pg_current_xact_id()
         from (select r.topic, r.lo
                 from ${range} r
-               where r.state = ${rangeStates.missing} and r.mark is null
+               where r.state = ${rangeStates.missing} and ${isOfThisServer('r')} is not true
                  and (select pg_catalog.pg_current_xact_id_if_assigned() is null)
                order by r.topic, r.lo
                  for update skip locked) unmarked
-       where r.topic = unmarked.topic and r.lo = unmarked.lo and r.state = ${rangeStates.missing} and r.mark is null`,
+       where r.topic = unmarked.topic and r.lo = unmarked.lo and r.state = ${rangeStates.missing}`,
   }
 
   /**
