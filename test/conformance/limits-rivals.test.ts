@@ -109,6 +109,7 @@ describe.skipIf(!canRun || engine.writers === 1)('a limit among rivals', () => {
   })
 
   test('on entries drops a younger task in place of one that is being handled in a transaction', async () => {
+    await fixture.nextTopic({ record: 'states' })
     await limit({ maxEntries: { count: 3, whenFull: 'drop-oldest' } })
     await pushed('a', 'b', 'c')
     await session.begin()

@@ -136,7 +136,8 @@ describe.skipIf(!canRun)('repair', () => {
         await fixture.commit((transaction) => other.unregister(transaction))
         await putBack()
         if (isPostgres) await run(raw('delete from taskstream.task_holding'))
-        expect((await repair()).held).toBe(isPostgres ? 2 : 0)
+        // Ranges say by themselves who holds what.
+        expect((await repair()).held).toBe(isPostgres && !(engine.outcomes && kind === 'plain') ? 2 : 0)
         expect(await repair()).toEqual({ topics: 1, ...nothing })
         const expiry = await fixture.commit<Expiry>((transaction) =>
           fixture.tasks.expire(transaction, { olderThanMs: 86_400_000, then: 'ready' }),
@@ -225,7 +226,7 @@ describe.skipIf(!canRun)('repair', () => {
     }
     const passed = async (): Promise<number> => {
       expect(await fixture.poll()).toEqual([])
-      if (!isPostgres) return Infinity
+      if (!isPostgres || engine.outcomes) return Infinity
       const [row] = await fixture.commit((transaction) =>
         fixture.subject.execute(transaction, sql`select floor from taskstream.task_topic where topic = ${fixture.topic}`),
       )

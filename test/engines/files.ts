@@ -14,6 +14,8 @@ const oneOf =
   (...names: readonly string[]): Asked =>
   (_, name) =>
     names.includes(name)
+/** Engines whose plain topics keep states. */
+const keepsStates: Asked = ({ outcomes }) => !outcomes
 const all =
   (...each: readonly Asked[]): Asked =>
   (engine, name) =>
@@ -43,14 +45,20 @@ const asked: Readonly<Record<string, Asked>> = {
   'conformance/refused-begin': oneOf('libsql'),
 
   // Only PostgreSQL remembers what polls have passed, and finds names by a search path.
-  'conformance/{aborted,claim-ledger,claim-statement,fast-path-claim,poll-history,quiet,search-path,sequence}': onPostgres,
+  'conformance/{aborted,search-path,sequence}': onPostgres,
+  // Topics that keep outcomes have no low watermark.
+  'conformance/{claim-ledger,claim-statement,fast-path-claim,poll-history,quiet}': all(onPostgres, keepsStates),
   'conformance/outcomes': onPostgresServer,
-  'conformance/{autocommit,isolation,lost-transaction,maintenance,overtaken,prepared,singular-function}': onPostgresServer,
-  'conformance/{claim-history,claim-long-transaction,claim-passed,fast-path-assumptions}': onPostgresServer,
+  'conformance/{autocommit,lost-transaction,maintenance,prepared,singular-function}': onPostgresServer,
+  'conformance/{claim-history,claim-long-transaction,claim-passed,fast-path-assumptions,isolation,overtaken}': all(
+    onPostgresServer,
+    keepsStates,
+  ),
   // A listener needs a connection of its own, which a pooler does not give.
   'conformance/{tasks,timers}-told': all(onPostgresServer, direct),
   'conformance/partition': ({ partitioned }) => partitioned === true,
-  'properties/late-commit': onPostgresServer,
+  // These wait until the low watermark has moved.
+  'properties/late-commit': all(onPostgresServer, keepsStates),
   // Its histories go through whole streams, as the tests of e2e do.
   'properties/facade-ends': ({ like }) => like === undefined,
   'faults/{connection-loss,retries}': oneOf('postgres-18', 'postgres-given'),
@@ -89,10 +97,15 @@ const asked: Readonly<Record<string, Asked>> = {
   // This is about its checker, for which one engine is enough.
   'faults/laboratory-fence': oneOf('postgres-18'),
 
-  'conformance/{doctor-drivers,driver-ends,drivers,unawaited}': ({ sealed, partitioned, family }) =>
-    !sealed && !partitioned && family !== 'oracle',
-  'conformance/lost-connection': ({ sealed, partitioned, family, connections }) =>
-    !sealed && !partitioned && connections > 1 && ['postgres', 'mariadb', 'mysql'].includes(family),
+  'conformance/{doctor-drivers,driver-ends,drivers,unawaited}': all(
+    ({ sealed, partitioned, family }) => !sealed && !partitioned && family !== 'oracle',
+    keepsStates,
+  ),
+  'conformance/lost-connection': all(
+    ({ sealed, partitioned, family, connections }) =>
+      !sealed && !partitioned && connections > 1 && ['postgres', 'mariadb', 'mysql'].includes(family),
+    keepsStates,
+  ),
   // The test moves rows from topic to topic by hand, which other engines do in the same way or not at all.
   'conformance/left-tasks': oneOf('sqlite-memory', 'sqlite-file', 'postgres-18', 'mariadb'),
   // These need an engine on which the suite works with the least rights.

@@ -24,7 +24,7 @@ export function* count(
   const asked = meets(dialect, states ? { states } : {})
   const counted = recent
     ? sql`
-        from (select t.topic, t.state, t.due, t.sequence, t.listed,
+        from (select t.topic, t.state, t.due, t.sequence, t.listed, t.attempt,
                      row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
                 from ${dialect.tables.task} t
                where ${of(sql`t`)}${matching}) t

@@ -6,7 +6,7 @@ import type { Look, LookOptions, Looks } from '../../core/examination.ts'
 import { stages, states } from '../../core/states.ts'
 import { join, raw, sql } from '../../core/statement.ts'
 import type { Statement } from '../../core/statement.ts'
-import { toNumber } from '../../core/task-row.ts'
+import { holding, toNumber } from '../../core/task-row.ts'
 import { toTopicMode } from '../../core/topic-mode.ts'
 import type { Row, Verb } from '../../core/verb.ts'
 
@@ -91,19 +91,23 @@ function* overdue(dialect: Dialect, options: LookOptions): Verb<readonly Row[]> 
 function* ownerSilent(dialect: Dialect, options: LookOptions): Verb<readonly Row[]> {
   const { tables, expr, claims, paths } = dialect
   const deadline = expr.plusMs(expr.now(options.now), sql`${-options.leaseMs}`)
-  const held = yield claims.claimedBy(
-    (owner) => sql`not exists (select 1 from ${tables.owner} o where o.owner = ${owner} and o.heartbeat >= ${deadline})`,
-    mostHeld,
-    'read',
-  )
+  const isSilent = (owner: Statement): Statement =>
+    sql`not exists (select 1 from ${tables.owner} o where o.owner = ${owner} and o.heartbeat >= ${deadline})`
+  const held = [
+    ...(yield claims.claimedBy(isSilent, mostHeld, 'read')),
+    ...(dialect.ranges ? yield dialect.ranges.heldBy(isSilent, mostHeld) : []),
+  ]
+  const { owner: holder, started } = holding(dialect)
   const rows: Row[] = []
   // For an owner that is no longer registered, the start of its task stands for the heartbeat.
   for (const { owner, topic, sequence } of onePerOwner(held)) {
     const [found] = yield sql`
-      select ${since(dialect, options, raw('coalesce(o.heartbeat, t.started)'))} as silent
-        from ${tables.task} t
-        left join ${tables.owner} o on o.owner = t.owner
-       where ${paths.byKey(sql`${String(topic)}`, sql`${toNumber(sequence)}`)} and t.owner = ${String(owner)}`
+      select ${since(dialect, options, sql`coalesce(o.heartbeat, t.held_since)`)} as silent
+        from (select ${holder} as holder, ${started} as held_since
+                from ${tables.task} t
+               where ${paths.byKey(sql`${String(topic)}`, sql`${toNumber(sequence)}`)}) t
+        left join ${tables.owner} o on o.owner = t.holder
+       where t.holder = ${String(owner)}`
     if (found) rows.push({ owner, topic, sequence, value: Number(found['silent']) / options.leaseMs })
   }
   return rows

@@ -1,11 +1,10 @@
 /** The part of the poll that takes late and fresh tasks as ranges, inside the function (take-function.ts). */
-import { states } from '../../../core/states.ts'
 import { raw, sql } from '../../../core/statement.ts'
 import type { Statement } from '../../../core/statement.ts'
 import type { PostgresTables } from '../tables.ts'
 import { inTopic } from '../topic.ts'
 import { answers, bytesOf, isShort, shortBytes, toFetch } from './answers.ts'
-import { blockBits, fresh, frontierOf, isOfThisServer, rangeStates } from './range-states.ts'
+import { blockBits, fresh, frontierOf, isFresh, isOfThisServer, rangeStates } from './range-states.ts'
 
 const lastOfBlock = raw(String(2 ** blockBits - 1))
 const bits = raw(String(blockBits))
@@ -46,8 +45,11 @@ export function cutAndEnd(tables: PostgresTables): Statement {
         v_frontier := ${frontierOf(tables, raw('v_topic'))};
       end loop;
 
-      -- What this owner has worked off ends here, after the cut: a transaction that has written before sets no mark.
-      if (select count(*) from (select from ${range} r where ${held('r')} limit ${raw(String(mostLeft + 1))}) r) > ${raw(String(mostLeft))} then
+      -- What this owner has worked off ends here, after the cut: a transaction that has written before sets no mark. A poll that has found nothing has the time.
+      v_window := (select count(*) from (select from ${range} r where ${held('r')} limit ${raw(String(mostEnded + 1))}) r);
+      if v_window > (case when v_hi is null and not v_more and v_listed is null then 0 else ${raw(String(mostLeft))} end) then
+        v_from := case when v_window > ${raw(String(mostEnded))} then (
+          select v_frontier - pg_catalog.floor(pg_catalog.random() * (v_frontier - min(r.lo) + 1))::int8 from ${range} r where ${held('r')}) else 0 end;
         update ${range} r
            set state = ${rangeStates.ended}, owner = null
          where ${held('r')}
@@ -55,8 +57,8 @@ export function cutAndEnd(tables: PostgresTables): Statement {
              select o.lo
                from (select o.lo, o.hi
                        from ${range} o
-                      where ${held('o')} and o.lo >= (
-                              select v_frontier - pg_catalog.floor(pg_catalog.random() * (v_frontier - min(m.lo) + 1))::int8 from ${range} m where ${held('m')})
+                      where ${held('o')}
+                        and o.lo >= v_from
                       order by o.topic, o.lo
                       limit ${raw(String(mostEnded))}
                         for no key update skip locked) o
@@ -73,7 +75,7 @@ function shortCut(tables: PostgresTables): Statement {
   return sql`
       if not exists (select from ${range} r where r.topic = v_topic and r.state = ${rangeStates.missing}) then
         with fresh as materialized (
-          select t.sequence, t.state = ${states.ready} and not t.listed as is_fresh, ${bytesOf('t')} as bytes
+          select t.sequence, ${fresh} as is_fresh, ${bytesOf('t')} as bytes
             from ${task} t
            where ${inTopic(tables, raw('v_topic'), raw('v_frontier'))}
            order by t.topic, t.sequence
@@ -114,7 +116,6 @@ function shortCut(tables: PostgresTables): Statement {
 
 function wholeCut(tables: PostgresTables): Statement {
   const { task, range } = tables
-  const isFresh = sql`f.state = ${states.ready} and not f.listed`
   const mark = raw('pg_catalog.pg_current_xact_id()')
   return sql`
         return query
@@ -173,10 +174,10 @@ function wholeCut(tables: PostgresTables): Statement {
            order by t.topic, t.sequence
            limit case when exists (select from late) then 0 else v_window end),
         blocks as materialized (
-          select f.sequence >> ${bits} as block, max(f.sequence) as hi, (count(*) filter (where ${isFresh}))::int4 as given
+          select f.sequence >> ${bits} as block, max(f.sequence) as hi, (count(*) filter (where ${isFresh('f')}))::int4 as given
             from fresh f
            group by 1),
-        steps as (select b.*, lag(b.block, 1, s.frontier >> ${bits}) over (order by b.block) as before from blocks b, start s),
+        steps as (select b.*, pg_catalog.lag(b.block, 1, s.frontier >> ${bits}) over (order by b.block) as before from blocks b, start s),
         runs as (
           select block, hi, given, before, count(*) filter (where block > before + 1) over (order by block) as run from steps),
         -- A range ends at its last task, or with its last block if another follows.
@@ -208,6 +209,6 @@ function wholeCut(tables: PostgresTables): Statement {
         select f.*
           from fresh f
           join tiles t on f.sequence between t.lo and t.hi
-         where ${isFresh} and (select count(*) from cut_tiles) >= 0 and ${isShort('fresh')}
+         where ${isFresh('f')} and (select count(*) from cut_tiles) >= 0 and ${isShort('fresh')}
         union all (${toFetch(tables, sql`tiles k where k.state = ${rangeStates.active} and not ${isShort('fresh')}`)})`
 }

@@ -1,8 +1,8 @@
+import { states } from '../../../core/states.ts'
 import { raw, sql } from '../../../core/statement.ts'
 import type { Statement } from '../../../core/statement.ts'
 import { outcomesOrdering } from '../../../core/topic-mode.ts'
 import type { PostgresTables } from '../tables.ts'
-import { ready } from '../topic.ts'
 
 /** The states of ranges. An ended one only says that its numbers were taken. A missing one is a block of numbers that nobody has seen yet. */
 export const rangeStates: Readonly<Record<'active' | 'ended' | 'missing', Statement>> = {
@@ -15,8 +15,14 @@ export const rangeStates: Readonly<Record<'active' | 'ended' | 'missing', Statem
 export const blockBits = 10
 export const blockSize: number = 2 ** blockBits
 
-/** True for a row `t` that was pushed ready and never taken as a row: it is in an active range, in a missing one, or above the frontier. */
-export const fresh: Statement = sql`${ready} and not t.listed`
+/**
+ * True for a row that was pushed ready and never taken as a row: it is in an active range, in a missing one, or above the frontier. What has been attempted before
+ * and is ready was made so by hand.
+ */
+export const isFresh = (alias: string): Statement =>
+  sql`${raw(alias)}.state = ${states.ready} and not ${raw(alias)}.listed and ${raw(alias)}.attempt = 0`
+
+export const fresh: Statement = isFresh('t')
 
 /** The number of a topic's last range, behind which everything is fresh. */
 export function frontierOf({ range }: PostgresTables, topic: Statement): Statement {

@@ -21,11 +21,11 @@ export function postgresRanges(tables: PostgresTables, plans: Plans, record: Not
   // Of most topics no row is looked up: the list of those that keep outcomes is made once in a statement, and is empty.
   const covering = sql`r.topic = t.topic and r.state = ${rangeStates.active} and r.lo <= t.sequence and r.hi >= t.sequence`
   const ofRange = (column: string): Statement =>
-    sql`case when t.state = ${states.ready} and not t.listed and t.topic = any (array(select p.topic from ${topics} p where ${keepsOutcomes}))
+    sql`case when ${fresh} and t.topic = any (array(select p.topic from ${topics} p where ${keepsOutcomes}))
              then (select ${raw(`r.${column}`)} from ${range} r where ${covering} limit 1) end`
   return {
     claim: claimRanges(tables, plans),
-    isHeld: sql`(t.state = ${states.ready} and not t.listed and t.topic = any (array(select p.topic from ${topics} p where ${keepsOutcomes}))
+    isHeld: sql`(${fresh} and t.topic = any (array(select p.topic from ${topics} p where ${keepsOutcomes}))
                  and exists (select from ${range} r where ${covering}))`,
     sharesNumbers: sql`t.topic <> all (array(select p.topic from ${topics} p where ${keepsOutcomes}))`,
     owner: ofRange('owner'),
@@ -124,7 +124,7 @@ export function* mergeRanges({ topic: topics, range }: PostgresTables): Verb<voi
          order by r.topic, r.lo
          limit ${looked}::int8
            for update skip locked),
-      beside as (select s.*, lag(s.hi) over (order by s.lo) as before from seen s),
+      beside as (select s.*, pg_catalog.lag(s.hi) over (order by s.lo) as before from seen s),
       runs as (select b.*, count(*) filter (where b.before is distinct from b.lo - 1) over (order by b.lo) as run from beside b),
       merged as materialized (select min(lo) as lo, max(hi) as hi from runs group by run having count(*) > 1),
       gone as (

@@ -71,6 +71,7 @@ export function takeFunction(tables: PostgresTables): Statement {
       v_behind int8 := 9223372036854775807;
       v_frontier int8;
       v_hi int8;
+      v_from int8;
       v_done bool := false;
       v_more bool := false;
       v_row ${task};
