@@ -268,7 +268,17 @@ describe.skipIf(!canRun)('a topic that keeps outcomes', () => {
     const [a, b] = await fixture.poll(3)
     expect(await fixture.commit((transaction) => fixture.tasks.reclaim(transaction, fixture.topic, [a!, b!]))).toBe(1)
     expect(await fixture.complete([a!, b!])).toMatchObject({ lost: [] })
-    expect(await fixture.poll(3)).toMatchObject([{ identifier: 'c', attempt: 2, tries: 1 }])
+    const [c] = await fixture.poll(3)
+    expect(c).toMatchObject({ identifier: 'c', attempt: 2, tries: 1 })
+
+    const [d] = await fixture.push('d').then(() => fixture.poll())
+    await one!.begin()
+    await fixture.tasks.hold(one!.transaction, fixture.topic, [d!])
+    const reclaim = (): Promise<number> =>
+      fixture.commit<number>((transaction) => fixture.tasks.reclaim(transaction, fixture.topic, [c!]))
+    expect(await codeOf(reclaim)).toBe('DATABASE_BUSY')
+    await one!.commit()
+    expect(await reclaim()).toBe(1)
   })
 
   test('draws no number twice when it is destroyed and made again, so that nothing held before fits', async () => {
@@ -405,6 +415,23 @@ describe.skipIf(!canRun)('a topic that keeps outcomes', () => {
         return statesOfRanges()
       })
       .not.toContain(9)
+  })
+
+  test('may need tasks of its own, and none of other topics, nor they of it', async () => {
+    const other = `${fixture.topic}-states`
+    const [mine, others] = await fixture.commit(async (transaction) => {
+      await fixture.tasks.initialize(transaction, other, { record: 'states' })
+      const suspended = { identifier: 'after', suspended: true }
+      return [
+        await fixture.tasks.push(transaction, fixture.topic, ['first', suspended]),
+        await fixture.tasks.push(transaction, other, ['first', suspended]),
+      ]
+    })
+    const depend = (task: Task, needed: Task): Promise<unknown> =>
+      codeOf(() => fixture.commit((transaction) => fixture.tasks.depend(transaction, task, [{ need: 'a', on: needed }])))
+    expect(await depend(mine![1]!, others![0]!)).toBe('ARGUMENT_INVALID')
+    expect(await depend(others![1]!, mine![0]!)).toBe('ARGUMENT_INVALID')
+    expect(await depend(mine![1]!, mine![0]!)).toBeUndefined()
   })
 
   test('passes what has ended before it was taken, however much there is', async () => {

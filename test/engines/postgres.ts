@@ -116,9 +116,9 @@ function keepingOutcomes(tasks: Tasks): Tasks {
     try {
       return await tasks.initialize(transaction, topic, { record: 'outcomes', ...options })
     } catch (error) {
-      // Without options any topic will do.
-      if (options || !isTaskError(error, 'TOPIC_DIFFERENT')) throw error
-      return tasks.initialize(transaction, topic)
+      // Who does not ask for a record takes the one that is there.
+      if (options?.record || !isTaskError(error, 'TOPIC_DIFFERENT')) throw error
+      return tasks.initialize(transaction, topic, options)
     }
   }
   return { ...tasks, initialize }

@@ -117,7 +117,7 @@ export const productChecks: readonly { readonly name: string; readonly query: st
   {
     name: 'ranges that do not begin behind the one before',
     query: `select count(*)::int as c, min(format('%s..%s state %s after %s', lo, hi, state, before)) as first from (
-              select *, coalesce(lag(hi) over (order by lo), 1023) as before from task_range where topic = $1) r where lo <> before + 1 or hi < lo`,
+              select *, coalesce(lag(hi) over (order by lo), -1) as before from task_range where topic = $1) r where lo <> before + 1 or hi < lo`,
   },
   {
     name: 'ready rows that nobody would find',

@@ -12,6 +12,7 @@ import type { Statement } from '../core/statement.ts'
 import { sequencesOf, toNumber } from '../core/task-row.ts'
 import type { Row, Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
+import { learnRecords, recordOf } from './record-of.ts'
 import { setBlockingClass } from './recheck.ts'
 import { checkKnown } from './topics.ts'
 
@@ -20,6 +21,7 @@ const needLength = 100
 export function* depend(context: Context, task: TaskKey, on: readonly TaskDependency[]): Verb<void> {
   checkKey('task', task)
   checkDependencies(task, on)
+  yield* checkOrder(context, task, on)
   const { dialect } = context
   const { topic, sequence } = task
   const blocked = yield* dialect.writes.change({
@@ -151,7 +153,24 @@ function checkDependencies(task: TaskKey, on: readonly TaskDependency[]): void {
     if (tolerant !== undefined && typeof tolerant !== 'boolean') throw invalid('tolerant', tolerant, 'must be true or false')
     if (needed.topic === task.topic && needed.sequence === task.sequence)
       throw invalid('on', `task ${task.sequence} of topic "${task.topic}"`, 'must not be the task itself')
-    // Sequences ascend in the order of pushes, over all topics. So no task can wait for itself through others.
+  }
+}
+
+/** Sequences ascend in the order of pushes, over all topics that share them. So no task can wait for itself through others. */
+function* checkOrder(context: Context, task: TaskKey, on: readonly TaskDependency[]): Verb<void> {
+  const others = new Set(on.map(({ on: { topic } }) => topic).filter((topic) => topic !== task.topic))
+  if (others.size > 0) {
+    const topics = [task.topic, ...others]
+    yield* learnRecords(context, topics)
+    const apart = topics.find((topic) => recordOf(context, topic) === 'outcomes')
+    if (apart !== undefined)
+      throw invalid(
+        'on',
+        `topics "${topics.join('", "')}"`,
+        `must be one topic, or keep states: "${apart}" keeps outcomes and numbers its tasks by itself, so that nobody can tell what was pushed first`,
+      )
+  }
+  for (const { on: needed } of on) {
     // mutants: equivalent boundary, a sequence is one of one topic
     if (needed.sequence > task.sequence)
       throw invalid(

@@ -2,6 +2,7 @@ import { checkTopic, invalid, isTask, listOf, TaskError, taskLimits } from '@tas
 import type { HeldTask } from '@taskstream/task-api'
 import { states } from '../core/states.ts'
 import { raw, sql } from '../core/statement.ts'
+import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import type { Context } from '../core/verb-context.ts'
 import { toNumber } from '../core/task-row.ts'
@@ -14,9 +15,13 @@ export function* reclaim(context: Context, topic: string, known: Iterable<HeldTa
   // A task that is not understood would be taken from whoever works on it.
   for (const task of tasks) if (!isTask(task)) throw invalid('task', task, 'must be one that poll returned')
   const kept = new Set(tasks.map(({ sequence }) => sequence))
+  const isOwn = (holder: Statement): Statement => sql`${holder} = ${owner}`
   // Ranges hold tasks of a poll whose answer was lost.
-  if (dialect.ranges) yield* dialect.ranges.spill((holder) => sql`${holder} = ${owner}`, taskLimits.batchSize, { topic, kept })
-  const held = yield dialect.claims.claimedBy((holder) => sql`${holder} = ${owner}`, taskLimits.batchSize, 'read')
+  if (dialect.ranges) yield* dialect.ranges.spill(isOwn, taskLimits.batchSize, { topic, kept })
+  const held = [
+    ...(yield dialect.claims.claimedBy(isOwn, taskLimits.batchSize, 'read')),
+    ...(dialect.ranges ? yield dialect.ranges.heldBy(isOwn, taskLimits.batchSize) : []),
+  ]
   const lost = held.flatMap((row) => {
     const sequence = toNumber(row['sequence'])
     return row['topic'] === topic && !kept.has(sequence) ? [sequence] : []

@@ -25,7 +25,8 @@ export function postgresRepair(tables: PostgresTables): Repairs {
   return {
     renewTopic: function* (topic, keyed) {
       yield* openMissing(tables.lane, topic, keyed ? [openStripes(tables, topic)] : [])
-      yield repairBlocks(tables, topic)
+      const [outcomes] = yield sql`select from ${topics} p where p.topic = ${topic} and ${keepsOutcomes}`
+      if (outcomes) yield repairBlocks(tables, topic)
       // The update locks the topic's row, so that no poll persists a low watermark meanwhile.
       yield sql`update ${topics} p set generation = pg_catalog.floor(pg_catalog.random() * 9007199254740991)::bigint where p.topic = ${topic}`
       const [row] = yield sql`

@@ -3,7 +3,7 @@ import { raw, sql } from '../../../core/statement.ts'
 import type { Statement } from '../../../core/statement.ts'
 import type { PostgresTables } from '../tables.ts'
 import { inTopic } from '../topic.ts'
-import { blockBits, blockSize, frontierOf, keepsOutcomes, rangeStates } from './range-states.ts'
+import { blockBits, blockSize, frontierOf, rangeStates } from './range-states.ts'
 
 /**
  * Functions that make, remove and use the sequence of a topic, with the rights of their owner: whoever pushes need not be granted each sequence. They
@@ -94,9 +94,7 @@ export function openBlocks({ schema, range }: PostgresTables, topic: string): St
 export function repairBlocks(tables: PostgresTables, topic: string): Statement {
   const last = sql`(select t.sequence from ${tables.task} t where ${inTopic(tables, topic)} order by t.topic desc, t.sequence desc limit 1)`
   return sql`
-    select ${raw(tables.schema)}.task_blocks_open(${topic}, greatest(${last}, ${frontierOf(tables, sql`${topic}`)}) >> ${raw(String(blockBits))})
-      from ${tables.topic} p
-     where p.topic = ${topic} and ${keepsOutcomes}`
+    select ${raw(tables.schema)}.task_blocks_open(${topic}, greatest(${last}, ${frontierOf(tables, sql`${topic}`)}) >> ${raw(String(blockBits))})`
 }
 
 /** Removes what a topic that kept outcomes has beside its tasks. */

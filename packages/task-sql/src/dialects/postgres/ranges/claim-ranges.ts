@@ -88,7 +88,7 @@ function callOf(
 ): Statement {
   const expected = sql`s.registered is not null and s.isolation = 'read committed' and s.ordering = ${raw(String(outcomesOrdering))}`
   return sql`
-    select ${columns}, t.state as answer, case when t.topic is null and s.may then 1 end as more, s.ordering, s.condition, s.registered, s.isolation, s.extent
+    select ${columns}, t.state as answer, case when t.topic is not null and t.sequence is null then 1 end as more, s.ordering, s.condition, s.registered, s.isolation, s.extent
       from (select s.*, ${expected} as may
               from (select p.ordering, p.condition, (select 1 from ${tables.owner} o where o.owner = ${owner}) as registered,
                            pg_catalog.current_setting('transaction_isolation') as isolation, ${tableBytes} as extent

@@ -37,7 +37,7 @@ export function cutLock({ schema }: PostgresTables, topic: Statement): Statement
  * a snapshot that is older than the lock, tasks would be taken twice.
  *
  * The parameters are the topic, the owner, how many tasks to take, whether to take any, and epoch milliseconds of a test clock or null. `answers` says what a
- * row is. A row without a sequence says that there may be more to take.
+ * row is. A row with a topic and without a sequence says that there may be more to take.
  */
 export function takeFunction(tables: PostgresTables): Statement {
   const { task, range, holding, partitioned } = tables
@@ -179,6 +179,7 @@ export function takeFunction(tables: PostgresTables): Statement {
         ${cutAndEnd(tables)}
       end if;
       if v_more then
+        v_row.topic := v_topic;
         return next v_row;
       end if;
     end
