@@ -185,10 +185,15 @@ describe.skipIf(!canRun).each(drivers)('$name:', (driver) => {
     await open.transact(keep)
     await expect(open.transact(failing(keep))).rejects.toThrow('no')
     await open.transactions((transaction) => void ended.push(transaction))
-    ended.push(...(open.outside ? [open.outside] : []))
     for (const transaction of ended)
       expect(await codeOf(Promise.resolve(tasks.push(transaction, 'mail', 'n')))).toBe('TRANSACTION_CLOSED')
     expect(ended.length).toBeGreaterThanOrEqual(3)
+    expect((await seen()).tasks).toEqual(['a succeeded 1', 'c ready 0'])
+  })
+
+  test('what is no transaction is refused, where anybody can tell', async () => {
+    for (const outside of open.outside ? [open.outside] : [])
+      expect(await codeOf(Promise.resolve(tasks.push(outside, 'mail', 'n')))).toBe('TRANSACTION_CLOSED')
     expect((await seen()).tasks).toEqual(['a succeeded 1', 'c ready 0'])
   })
 

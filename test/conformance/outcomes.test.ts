@@ -239,7 +239,10 @@ describe.skipIf(!canRun)('a topic that keeps outcomes', () => {
     expect(expiry).toMatchObject({ ready: 5 })
     await fixture.commit((transaction) => rival.heartbeat(transaction))
     expect(await fixture.states()).toEqual({ active: 15, ready: 5 })
-    expect(await fixture.complete(held, TaskDecision.success(), rival)).toMatchObject({ completed: { length: 15 }, lost: { length: 5 } })
+    expect(await fixture.complete(held, TaskDecision.success(), rival)).toMatchObject({
+      completed: { length: 15 },
+      lost: { length: 5 },
+    })
     expect(await fixture.states()).toEqual({ ready: 5, succeeded: 15 })
     await fixture.complete(await fixture.poll(20))
   })

@@ -41,6 +41,7 @@ async function openMysql2(uri: string, settings: PoolSettings = ordinaryPool): P
     dialect,
     adapter: fromMysql2,
     transactions: mysql2Transactions(pool, { retries: 0 }),
+    outside: pool,
     transact: async (steps) => {
       const connection = await pool.getConnection()
       try {
@@ -89,6 +90,7 @@ async function openDrizzle(uri: string, settings: PoolSettings = ordinaryPool): 
     dialect,
     adapter: fromDrizzleMysql(drizzleSql),
     transactions: drizzleMysqlTransactions(db, drizzleSql),
+    outside: db,
     transact: (steps) => db.transaction((tx) => takeAsync(steps(tx))),
     insertInvoice: (tx: typeof db, id) => tx.insert(invoice).values({ id }),
     invoices: async () => (await db.select().from(invoice).orderBy(invoice.id)).map(({ id }) => String(id)),
@@ -107,6 +109,7 @@ async function openKnex(
     dialect,
     adapter: fromKnexMysql,
     transactions: knexMysqlTransactions(db),
+    outside: db,
     transact: (steps) => db.transaction((trx) => takeAsync(steps(trx))),
     insertInvoice: (trx: Knex.Transaction, id) => trx('invoice').insert({ id }),
     invoices: () => db('invoice').orderBy('id').pluck('id'),

@@ -41,6 +41,7 @@ async function openPg(url: string, settings?: PoolSettings, config?: pg.PoolConf
     dialect,
     adapter: fromPg,
     transactions: pgTransactions(pool, { retries: 0 }),
+    outside: pool,
     transact: async (steps) => {
       const client = await pool.connect()
       try {
@@ -66,6 +67,7 @@ async function openPostgresJs(url: string, options: postgresJs.Options<{}> = {})
     dialect,
     adapter: fromPostgresJs,
     transactions: postgresJsTransactions(sql),
+    outside: sql,
     transact: async (steps) => void (await sql.begin((transaction) => takeAsync(steps(transaction)))),
     insertInvoice: (transaction: postgresJs.TransactionSql, id) => transaction`insert into invoice ${transaction({ id })}`,
     invoices: async () => (await sql`select id from invoice order by id`).map((row) => String(Object.values(row)[0])),
@@ -107,6 +109,7 @@ async function openDrizzle<Result extends PgQueryResultHKT>(
     dialect,
     adapter: fromDrizzle(drizzleSql),
     transactions: drizzleTransactions(db, drizzleSql),
+    outside: db,
     transact: (steps) => db.transaction((tx) => takeAsync(steps(tx))),
     insertInvoice: (tx: typeof db, id) => tx.insert(invoice).values({ id }),
     invoices: async () => (await db.select().from(invoice).orderBy(invoice.id)).map(({ id }) => String(id)),
@@ -125,6 +128,7 @@ async function openKnex(
     dialect,
     adapter: fromKnex,
     transactions: knexTransactions(db),
+    outside: db,
     transact: (steps) => db.transaction((trx) => takeAsync(steps(trx))),
     insertInvoice: (trx: Knex.Transaction, id) => trx('invoice').insert({ id }),
     invoices: () => db('invoice').orderBy('id').pluck('id'),

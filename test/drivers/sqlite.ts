@@ -119,6 +119,7 @@ async function openKnex(filename: string, config: Knex.Config = {}): Promise<Ope
     dialect,
     adapter: fromKnexSqlite,
     transactions: knexSqliteTransactions(db, busy),
+    outside: db,
     transact: (steps) => db.transaction((trx) => takeAsync(steps(trx))),
     insertInvoice: (trx: Knex.Transaction, id) => trx('invoice').insert({ id }),
     invoices: () => db('invoice').orderBy('id').pluck('id'),

@@ -1,5 +1,5 @@
 /** Decisions are merged, explained and stored alike. */
-import { carriedDecision, TaskDecision, TaskDecisionError, toDecision } from '@taskstream/task-api'
+import { causesOf, headlineOf, carriedDecision, TaskDecision, TaskDecisionError, toDecision } from '@taskstream/task-api'
 import type { Task } from '@taskstream/task-api'
 import { describe, expect, test } from 'vitest'
 
@@ -108,6 +108,35 @@ describe('a decision', () => {
     expect(failure(error).toMessage()).toBe('RangeError: too far')
     delete error.stack
     expect(failure(error).toMessage()).toBe('RangeError: too far')
+  })
+
+  test('tells what has caused its error, and of many errors the first, but no chain without an end', () => {
+    const refused = new AggregateError([new Error('connect ECONNREFUSED ::1'), new Error('connect ECONNREFUSED 127.0.0.1')])
+    const fetchFailed = new TypeError('fetch failed', { cause: refused })
+    const message = TaskDecision.failure(fetchFailed).toMessage()!
+    expect(
+      message
+        .split('\n')
+        .map((line) => line.trimEnd())
+        .filter((line) => !line.startsWith('    at ')),
+    ).toEqual(['TypeError: fetch failed', 'Caused by: AggregateError', 'Caused by: Error: connect ECONNREFUSED ::1'])
+    expect(headlineOf(fetchFailed, 200)).toBe('TypeError: fetch failed, caused by Error: connect ECONNREFUSED ::1')
+    expect(headlineOf(fetchFailed, 50)).toBe('TypeError: ..., caused by Error: connect ECONNR...')
+    const told = new Error('refused (the pool is closed)', { cause: new Error('the pool is closed') })
+    expect(headlineOf(told, 200)).toBe('Error: refused (the pool is closed)')
+
+    const own = new Error('own')
+    own.cause = own
+    expect(causesOf(own)).toEqual([])
+    const endless = Array.from({ length: 100 }).reduce<Error>((cause, _, index) => new Error(`e${index}`, { cause }), own)
+    expect(causesOf(endless)).toHaveLength(5)
+    const odd = new Proxy(new Error('odd'), {
+      get: () => {
+        throw new Error('no')
+      },
+    })
+    expect(headlineOf(odd, 200)).toBe('an error that cannot be read')
+    expect(TaskDecision.failure(odd).toMessage()).toBe('an error that cannot be read')
   })
 
   test('merged or added to leaves the ones it came of as they were', () => {

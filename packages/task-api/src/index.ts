@@ -19,7 +19,7 @@ export type {
 export type { AttemptOutcome, PurgeAttemptsOptions, TaskAttempt, TaskAttempts } from './task-attempts.ts'
 export { carriedDecision, TaskDecision, TaskDecisionError, toDecision } from './task-decision.ts'
 export type { DecisionOutcome, TaskExplanation } from './task-decision.ts'
-export { thrownText } from './explanation.ts'
+export { causesOf, headlineOf, thrownText } from './explanation.ts'
 export { duplicates } from './task-duplication.ts'
 export type { DuplicateSelector, DuplicationFilter, DuplicationOptions } from './task-duplication.ts'
 export { TaskError, isPassing, isTaskError, taskErrorCodes } from './task-error.ts'

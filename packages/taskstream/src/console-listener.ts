@@ -1,4 +1,4 @@
-import { isTaskError } from '@taskstream/task-api'
+import { isTaskError, thrownText } from '@taskstream/task-api'
 import type { DecisionOutcome, HeldTask, TaskDecision } from '@taskstream/task-api'
 import { outcomeOf } from '@taskstream/task-processor'
 import type { TaskListener } from '@taskstream/task-processor'
@@ -82,7 +82,7 @@ const units: readonly (readonly [ms: number, unit: string])[] = [
 /** Our own errors say what to do; where others come from is in their stack. */
 function text(error: unknown): string {
   if (isTaskError(error)) return `${error.code}: ${error.message}`
-  return error instanceof Error ? ofOthers(error.stack ?? error.message) : String(error)
+  return ofOthers(thrownText(error))
 }
 
 /** A line of a stack that is of this library, or of Node.js. */

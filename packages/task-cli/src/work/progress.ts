@@ -1,5 +1,5 @@
 /** What a worker says of its work: a line for each trouble, a summary now and then, and a line for each task if that is asked for. */
-import { isTaskError, taskToString } from '@taskstream/task-api'
+import { headlineOf, isTaskError, taskToString } from '@taskstream/task-api'
 import type { HeldTask, TaskDecision } from '@taskstream/task-api'
 import { outcomeOf } from '@taskstream/task-processor'
 import type { TaskListener } from '@taskstream/task-processor'
@@ -82,7 +82,7 @@ export class Progress {
     if (!decision) return
     const outcome = ends[outcomeOf(task, decision)]
     const when = outcome === 'to be retried' ? ` in ${durationText(decision.retryAfterMs!)}` : ''
-    const [why = ''] = outcome === 'succeeded' ? [] : (decision.toMessage()?.split('\n') ?? [])
+    const why = outcome === 'succeeded' ? '' : reasonOf(decision)
     this.#count(task, outcome, `${outcome}${when}, try ${task.tries}${why && `: ${why}`}`)
   }
 
@@ -108,4 +108,13 @@ function namesOf(tasks: readonly HeldTask[]): string {
 function textOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return isTaskError(error) ? `${message} (${error.code})` : message
+}
+
+/** How much of an error a line tells. */
+const reasonLength = 300
+
+/** Why a task was not done, on one line. */
+function reasonOf({ explanations }: TaskDecision): string {
+  const [first] = explanations
+  return first instanceof Error ? headlineOf(first, reasonLength) : (first?.split('\n')[0] ?? '')
 }

@@ -5,6 +5,7 @@ import {
   checkGiven,
   checkInteger,
   checkTopic,
+  headlineOf,
   taskLimits,
   verbOptions,
 } from '@taskstream/task-api'
@@ -27,6 +28,8 @@ const keptFirst = 5
 const keptLast = 15
 
 const errorLength = 200
+/** How much of an error's first line, and of its cause's, tells its kind. */
+const fingerprintLength = 500
 const messageLength = 4_000
 const ellipsis = '...'
 
@@ -158,24 +161,18 @@ function textsOf(decision: TaskDecision, kindOf?: KindOf): Record<'error' | 'mes
   // mutants: equivalent property, undefined is null in JSON
   if (message === undefined) return { error: null, message: null, fingerprint: null }
   const error = decision.explanations.find((explanation) => explanation instanceof Error)
-  const title = error && titleOf(error)
   // An error may have been given another message than its stack begins with.
-  const told = title !== undefined && (isAscii(title) || !isAscii(message)) ? title : message
+  const head = error && headlineOf(error, fingerprintLength)
+  const told = head !== undefined && (isAscii(head) || !isAscii(message))
   // Oracle would store an empty text as null.
   // mutants: equivalent number:3, only the first part can be empty
-  const line = told.split(/[\r\n]+/, 2).find((one) => one.length > 0)
+  const line = told ? head : message.split(/[\r\n]+/, 2).find((one) => one.length > 0)
   return {
-    error: line === undefined ? null : shortened(line, errorLength),
+    error: line === undefined ? null : told ? headlineOf(error!, errorLength) : shortened(line, errorLength),
     message: shortened(message, messageLength),
     fingerprint:
       (kindOf && error && givenFingerprint(kindOf, error)) ?? (line === undefined ? null : fingerprintOf(line, error?.stack)),
   }
-}
-
-/** As in the decision's message, what databases refuse is replaced. */
-function titleOf({ name, message }: Error): string {
-  const title = message ? `${String(name)}: ${String(message)}` : String(name)
-  return title.toWellFormed().replaceAll('\0', '\uFFFD')
 }
 
 function isAscii(text: string): boolean {

@@ -34,6 +34,27 @@ export const attempts: Part = part('attempts', (engine) => {
     return task!
   }
 
+  test('that fail leave what has caused the error, and are told apart by it', async () => {
+    const failedBy = (cause: Error): TaskDecision => failure(new Error('Failed query: insert into bookings', { cause }))
+    const attempts: TaskAttempt[] = []
+    for (const cause of [new Error('duplicate key 7'), new Error('duplicate key 8'), new Error('the disk is full')]) {
+      const sequence = await pushed('a')
+      await tried(failedBy(new Error('from a pool', { cause })))
+      attempts.push(...(await attemptsOf(sequence)))
+    }
+    expect(attempts.map(({ error }) => error)).toEqual([
+      'Error: Failed query: insert into bookings, caused by Error: duplicate key 7',
+      'Error: Failed query: insert into bookings, caused by Error: duplicate key 8',
+      'Error: Failed query: insert into bookings, caused by Error: the disk is full',
+    ])
+    expect(attempts[0]!.message).toMatch(
+      /^Error: Failed query[^]*\nCaused by: Error: from a pool[^]*\nCaused by: Error: duplicate key 7/,
+    )
+    const [first, second, third] = attempts.map(({ fingerprint }) => fingerprint)
+    expect(second).toBe(first)
+    expect(third).not.toBe(first)
+  })
+
   test('that fail leave who tried, when, how it ended, and the error with its stack', async () => {
     await fixture.push({ identifier: 'a', externalId: 'x' })
     const started = clock.now()

@@ -1,9 +1,10 @@
 import type { Row, SqlAdapter } from '../../core/verb.ts'
-import { checkOpen } from '../shared/ended-transactions.ts'
+import { checkIsTransaction, checkOpen } from '../shared/ended-transactions.ts'
 
 /** The part of Drizzle's `tx` that the adapter uses: `db.transaction` gives a `tx` to its callback. */
 export interface DrizzleTransaction<Query> {
   execute(query: Query): PromiseLike<unknown>
+  rollback(): unknown
 }
 
 /** Drizzle's `sql` tag. */
@@ -22,6 +23,7 @@ export function fromDrizzle<Query>(sql: DrizzleSql<Query>): SqlAdapter<DrizzleTr
     execution: 'async',
     execute: async (transaction, { texts, values }) => {
       checkOpen(transaction)
+      checkIsTransaction(typeof transaction.rollback === 'function', 'the database')
       const result = await transaction.execute(sql(texts as unknown as TemplateStringsArray, ...values))
       // node-postgres returns an object with the rows, postgres.js the rows themselves.
       return Array.isArray(result) ? (result as Row[]) : (result as { rows: Row[] }).rows
@@ -40,6 +42,7 @@ export function fromDrizzleMysql<Query>(sql: DrizzleSql<Query>): SqlAdapter<Driz
     execution: 'async',
     execute: async (transaction, { texts, values }) => {
       checkOpen(transaction)
+      checkIsTransaction(typeof transaction.rollback === 'function', 'the database')
       const [result] = (await transaction.execute(sql(texts as unknown as TemplateStringsArray, ...values))) as [unknown]
       return (Array.isArray(result) ? result : [result]) as readonly Row[]
     },

@@ -2,6 +2,7 @@ import { TaskError } from '@taskstream/task-api'
 import { render } from '../../core/statement.ts'
 import type { SqlValue } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
+import { checkIsTransaction } from '../shared/ended-transactions.ts'
 import { withOwnNames } from '../shared/column-names.ts'
 
 /** The part of Knex's `trx` that the adapter uses: `knex.transaction` gives a `trx` to its callback. */
@@ -46,6 +47,7 @@ function knexAdapter(rowsOf: (result: unknown) => readonly Row[]): SqlAdapter<Kn
   return {
     execution: 'async',
     execute: async (transaction, { texts, values }) => {
+      checkIsTransaction(typeof transaction.isCompleted === 'function', 'the instance of Knex')
       if (transaction.isCompleted()) throw new TaskError('TRANSACTION_CLOSED', 'This transaction has ended')
       // Knex takes every question mark for a placeholder unless it is escaped, even inside a literal.
       const text = render({ texts: texts.map((part) => part.replaceAll('?', '\\?')) }, () => '?')

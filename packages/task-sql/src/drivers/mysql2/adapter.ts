@@ -1,6 +1,7 @@
 import { renderer } from '../../core/cache.ts'
 import type { SqlValue } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
+import { checkIsTransaction } from '../shared/ended-transactions.ts'
 
 /** The part of a `Connection` or `PoolConnection` of `mysql2/promise` that the adapter uses. The connection must be in a transaction. */
 export interface Mysql2Connection {
@@ -27,6 +28,7 @@ const textOf = renderer(() => '?')
 export const fromMysql2: SqlAdapter<Mysql2Connection, 'async'> = {
   execution: 'async',
   execute: async (connection, statement) => {
+    checkIsTransaction(!('getConnection' in connection), 'a pool')
     const text = textOf(statement)
     // The server cannot prepare every statement, and the statements that it cannot prepare have no values.
     const [result] =

@@ -2,6 +2,7 @@ import { isForgotten } from '../../dialects/postgres/errors.ts'
 import { perTexts } from '../../core/cache.ts'
 import { render } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
+import { checkIsTransaction } from '../shared/ended-transactions.ts'
 import { PreparedNames } from './prepared-names.ts'
 
 /** The part of a `pg.Client` or `pg.PoolClient` that the adapter uses. The client must be in a transaction. */
@@ -38,6 +39,7 @@ function preparing(): SqlAdapter<PgClient, 'async'> {
   return {
     execution: 'async',
     execute: async (client, statement, plan) => {
+      checkIsTransaction(!('totalCount' in client), 'a pool')
       const { text, byPlan } = writtenOf(statement)
       const values = statement.values as unknown[]
       const name = plan === undefined ? undefined : (byPlan.get(plan) ?? names.nameOf(text, plan))

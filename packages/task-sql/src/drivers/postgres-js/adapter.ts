@@ -1,6 +1,6 @@
 import { renderer } from '../../core/cache.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
-import { checkOpen } from '../shared/ended-transactions.ts'
+import { checkIsTransaction, checkOpen } from '../shared/ended-transactions.ts'
 import { withOwnNames } from '../shared/column-names.ts'
 
 /** The part of postgres.js that the adapter uses: of the `sql` that `sql.begin` gives to its callback. */
@@ -24,6 +24,7 @@ export const fromPostgresJs: SqlAdapter<PostgresJsTransaction, 'async'> = {
   execution: 'async',
   execute: async (transaction, statement) => {
     checkOpen(transaction)
+    checkIsTransaction('savepoint' in transaction || 'release' in transaction, 'the whole `sql`')
     // Strings are sent as text, which the server casts: postgres.js would encode a string a second time for a parameter of type JSON.
     const values = statement.values.map((value) =>
       typeof value === 'string' ? transaction.typed(value, textType) : value,

@@ -1,4 +1,4 @@
-import { TaskError } from '@taskstream/task-api'
+import { checkIsTransaction } from '../shared/ended-transactions.ts'
 import { render } from '../../core/statement.ts'
 import type { SqlValue } from '../../core/statement.ts'
 import type { Row, SqlAdapter } from '../../core/verb.ts'
@@ -67,8 +67,7 @@ export async function queryPrisma(
   text: string,
   values: readonly SqlValue[] = [],
 ): Promise<readonly Row[]> {
-  // The client would send the statement over any connection, and commit each statement by itself.
-  if ('$connect' in transaction) throw new TaskError('TRANSACTION_CLOSED', 'There is no transaction here: this is the client')
+  checkIsTransaction(!('$connect' in transaction), 'the client')
   try {
     return (await transaction.$queryRawUnsafe(text, ...values)) as Row[]
   } catch (error) {

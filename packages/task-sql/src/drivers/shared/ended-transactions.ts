@@ -20,3 +20,18 @@ export function endTransaction(transaction: object): void {
 export function checkOpen(transaction: object): void {
   if (ended.has(transaction)) throw new TaskError('TRANSACTION_CLOSED', 'This transaction has ended, or its connection was lost')
 }
+
+/**
+ * Refuses what a library has beside its transactions: a pool, or the whole database. It would send each statement over any connection, and commit it by itself.
+ *
+ * @param isTransaction whether this may be a transaction
+ * @param what what was given instead
+ * @throws TaskError TRANSACTION_CLOSED
+ */
+export function checkIsTransaction(isTransaction: boolean, what: string): void {
+  if (!isTransaction)
+    throw new TaskError(
+      'TRANSACTION_CLOSED',
+      `There is no transaction here: this is ${what}, which would commit each statement by itself. Pass what the callback of your transaction was given`,
+    )
+}

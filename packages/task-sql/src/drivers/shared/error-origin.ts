@@ -1,5 +1,5 @@
 /** Tells whether an error that `work` threw comes from the database. */
-import { isTaskError, TaskError } from '@taskstream/task-api'
+import { causesOf, isTaskError, TaskError } from '@taskstream/task-api'
 import type { TransactionSource } from '@taskstream/task-api'
 
 export interface ErrorOrigin {
@@ -27,7 +27,7 @@ export function errorOrigin(named: (error: unknown) => TaskError | undefined, re
           ? error
           : new TaskError(
               'DATABASE_UNAVAILABLE',
-              `The connection of the transaction was lost (${String(error)})`,
+              `The connection of the transaction was lost (${String(rootOf(error))})`,
               {},
               { cause: error },
             )
@@ -52,4 +52,9 @@ function taskErrorOf(error: unknown): TaskError | undefined {
 function isServers({ code, data }: TaskError): boolean {
   if (code === 'DATABASE_BUSY') return data['shortOf'] !== 'connections'
   return code === 'TRANSACTION_CONFLICT' || code === 'DATABASE_READ_ONLY'
+}
+
+/** A library that wraps a driver's error tells which statement it was, and the driver what has happened. */
+function rootOf(error: object): unknown {
+  return (error instanceof Error && causesOf(error).at(-1)) || error
 }
