@@ -2,13 +2,16 @@
 import { TaskError } from '@taskstream/task-api'
 import type { HeldTask } from '@taskstream/task-api'
 import { eachTask } from '@taskstream/task-processor'
+import { raw, sql } from '@taskstream/task-sql'
+import type { Statement } from '@taskstream/task-sql'
 import { describe, expect, test } from 'vitest'
-import { canRun } from '../subject.ts'
+import { canRun, isPostgres } from '../subject.ts'
 import type { Tasks } from '../subject.ts'
 import { useNodeFixture } from './fixture.ts'
 import type { NodeFixture } from './fixture.ts'
 
 const aDay = 86_400_000
+const table = (name: string): Statement => raw(isPostgres ? `taskstream.${name}` : name)
 const patient = { heartbeatIntervalMs: aDay, leaseMs: 3 * aDay, maintenanceIntervalMs: aDay }
 
 describe.skipIf(!canRun)('a poll that goes unanswered', () => {
@@ -189,5 +192,40 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     losingNode.shut = false
     await expect.poll(() => (clock.advance(500), node.wake(fixture.topic), begun)).toEqual(['lost', 'late'])
     await expect.poll(fixture.states).toEqual({ succeeded: 2 })
+  })
+
+  test('is not the only thing after which a node may hold what it does not know: so is a restore, which brings back what it held at the backup', async () => {
+    // A range would have to be put back with its tasks.
+    await fixture.next({ record: 'states' })
+    const done: string[] = []
+    const { clock, node, tasks } = fixture.clocked({ heartbeatIntervalMs: 100, leaseMs: aDay, maintenanceIntervalMs: aDay })
+    await using _ = node
+    node.process(fixture.topic, { size: 1, idleMs: aDay, handler: eachTask(({ identifier }) => void done.push(identifier)) })
+    await node.start()
+    await node.submit(fixture.topic, 'a')
+    await expect.poll(() => (clock.advance(100), fixture.states())).toEqual({ succeeded: 1 })
+    const beat = async (): Promise<string> =>
+      fixture.commit(async (transaction) => {
+        const rows = await fixture.subject.execute(
+          transaction,
+          sql`select heartbeat from ${table('task_owner')} where owner = ${tasks.owner}`,
+        )
+        return JSON.stringify(rows)
+      })
+    const first = await beat()
+    await expect.poll(async () => (clock.advance(100), (await beat()) !== first)).toBe(true)
+    await fixture.commit(async (transaction) => {
+      await fixture.subject.execute(
+        transaction,
+        sql`update ${table('task')} set state = 0, completed = null where topic = ${fixture.topic}`,
+      )
+      await fixture.subject.execute(
+        transaction,
+        sql`update ${table('task_owner')} set heartbeat = heartbeat - ${raw(isPostgres ? "interval '1 day'" : String(aDay))} where owner = ${tasks.owner}`,
+      )
+    })
+    expect(await fixture.states()).toEqual({ active: 1 })
+    await expect.poll(() => (clock.advance(100), done)).toEqual(['a', 'a'])
+    await expect.poll(() => (clock.advance(100), fixture.states())).toEqual({ succeeded: 1 })
   })
 })

@@ -1,6 +1,7 @@
 /** How the doctor judges what it has measured, and how it says so. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { TaskError } from '@taskstream/task-api'
 import { bundleOf, checkNames, checksTable, isAtLeast, thresholds } from '@taskstream/task-operations'
 import type { CheckName, Severity } from '@taskstream/task-operations'
 import { lookNames } from '@taskstream/task-sql'
@@ -11,10 +12,38 @@ import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { duration, inUnit, inWords } from '../../packages/task-operations/src/core/units.ts'
 import { checks } from '../../packages/task-operations/src/doctor/checks.ts'
+import { unreachable } from '../../packages/task-operations/src/doctor/examine.ts'
 import { judge } from '../../packages/task-operations/src/doctor/judge.ts'
 
 const docs = join(import.meta.dirname, '..', '..', 'docs')
 const minute = 60_000
+
+test('a server that has no connection left is told apart from one that is not there', () => {
+  const busy = unreachable(new TaskError('DATABASE_BUSY', 'No connection is free'))
+  expect(busy).toMatchObject({
+    check: 'reachable',
+    severity: 'crit',
+    remedy: checks.connections.remedy,
+    page: checks.connections.page,
+  })
+  const gone = unreachable(new TaskError('DATABASE_UNAVAILABLE', 'The database cannot be reached'))
+  expect(gone).toMatchObject({
+    check: 'reachable',
+    severity: 'crit',
+    remedy: checks.reachable.remedy,
+    page: checks.reachable.page,
+  })
+})
+
+test('a server that takes a connection and says nothing has been sent nothing', () => {
+  const silent = postgres().classify(new Error('Connection terminated due to connection timeout'))
+  expect(silent).toMatchObject({
+    code: 'DATABASE_UNAVAILABLE',
+    message: expect.stringContaining('nothing was sent to it') as string,
+  })
+  const lost = postgres().classify(new Error('Connection terminated unexpectedly'))
+  expect(lost).toMatchObject({ code: 'DATABASE_UNAVAILABLE', message: expect.stringContaining('went away') as string })
+})
 
 describe('a threshold', () => {
   test.each<[CheckName, number, Severity]>([

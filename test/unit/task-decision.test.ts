@@ -119,7 +119,7 @@ describe('a decision', () => {
         .split('\n')
         .map((line) => line.trimEnd())
         .filter((line) => !line.startsWith('    at ')),
-    ).toEqual(['TypeError: fetch failed', 'Caused by: AggregateError', 'Caused by: Error: connect ECONNREFUSED ::1'])
+    ).toEqual(['TypeError: fetch failed', 'Caused by: AggregateError:', 'Caused by: Error: connect ECONNREFUSED ::1'])
     expect(headlineOf(fetchFailed, 200)).toBe('TypeError: fetch failed, caused by Error: connect ECONNREFUSED ::1')
     expect(headlineOf(fetchFailed, 50)).toBe('TypeError: ..., caused by Error: connect ECONNR...')
     const told = new Error('refused (the pool is closed)', { cause: new Error('the pool is closed') })

@@ -33,8 +33,14 @@ export interface Expiry {
 export interface TaskOwners<Transaction, E extends Execution = 'async'> {
   /** Registers this repository's owner. @returns whether it is new. @throws TaskError SCHEMA_* if the tables do not fit this release */
   register(transaction: Transaction, options?: RegisterOptions): Outcome<E, boolean>
-  /** Renews this owner's heartbeat. @throws TaskError OWNER_UNKNOWN if the owner was never registered, or was removed as dead */
-  heartbeat(transaction: Transaction): Outcome<E, void>
+  /**
+   * Renews this owner's heartbeat.
+   *
+   * @returns when its heartbeat before was, by the database's clock. An earlier instant than the last call has returned says that the database was put back to
+   * an earlier moment, as by a restore: this owner may hold tasks then that it knows nothing of (`reclaim`)
+   * @throws TaskError OWNER_UNKNOWN if the owner was never registered, or was removed as dead
+   */
+  heartbeat(transaction: Transaction): Outcome<E, Date>
   /** Removes this owner. Tasks that it still holds can be expired at once. @returns whether it was registered */
   unregister(transaction: Transaction): Outcome<E, boolean>
   /** The other owners, by name, that had a heartbeat in the last `withinMs` milliseconds, 0 to 100 years. @throws TaskError ARGUMENT_INVALID */

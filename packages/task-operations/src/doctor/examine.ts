@@ -4,6 +4,7 @@ import type { SqlTaskRepository } from '@taskstream/task-sql'
 import type { Finding } from '../core/finding.ts'
 import { checkNames as names, thresholds as defaults } from '../core/thresholds.ts'
 import type { Threshold, Thresholds } from '../core/thresholds.ts'
+import { checks } from './checks.ts'
 import { answerOf, clockRow } from './connection.ts'
 import { filesOfThisMachine } from './files.ts'
 import type { Files } from './files.ts'
@@ -79,8 +80,12 @@ export async function examine<Transaction>(options: ExamineOptions<Transaction>)
 /** The finding of a database that cannot be reached, or not even opened. */
 export function unreachable(error: unknown, threshold: Threshold = defaults.reachable): Finding {
   const { facts, ...finding } = judge('reachable', threshold, [{ value: 1 }])
+  // The server runs, and the address is right.
+  const { page, remedy } = checks[isTaskError(error, 'DATABASE_BUSY') ? 'connections' : 'reachable']
   return {
     ...finding,
+    page,
+    remedy,
     measured: error instanceof Error ? error.message : String(error),
     facts: { ...facts, ...(isTaskError(error) && { code: error.code }) },
   }

@@ -98,6 +98,11 @@ export class Leftovers<Transaction> {
     this.#doubts.set(topic, { askAtMs: this.#options.clock.monotonicMs(), pauseMs: firstDoubtMs, isOpen: true })
   }
 
+  /** Notes that the database was put back to an earlier moment, at which this owner may have held other tasks. */
+  doubtAll(): void {
+    for (const topic of this.#polled.keys()) this.doubt(topic)
+  }
+
   /** Whether it is time to reclaim tasks of the topic. @param isUrgent whether that cannot wait: each task that is held counts */
   isDoubted(topic: string, isUrgent = false): boolean {
     const doubt = this.#doubts.get(topic)

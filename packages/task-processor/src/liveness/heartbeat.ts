@@ -56,7 +56,8 @@ export class Heartbeat<Transaction> implements Beating {
     const { clock } = this.#options
     const sentMs = clock.monotonicMs()
     try {
-      await beat(this.#options, () => this.#isStopped)
+      const before = await beat(this.#options, () => this.#isStopped)
+      if (before) this.#lease.remembered(before.getTime())
       this.#condition.worked()
       this.#lease.renew(sentMs)
     } catch (error) {
@@ -67,17 +68,19 @@ export class Heartbeat<Transaction> implements Beating {
   }
 }
 
+/** @returns when the beat before was. Undefined if the owner had to register again */
 async function beat<Transaction>(
   { repository, dispatcher, statementTimeoutMs }: HeartbeatOptions<Transaction>,
   isStopped: () => boolean,
-): Promise<void> {
+): Promise<Date | undefined> {
   try {
-    await dispatcher.once<void>((transaction) => repository.heartbeat(transaction), { single: true, statementTimeoutMs })
+    return await dispatcher.once<Date>((transaction) => repository.heartbeat(transaction), { single: true, statementTimeoutMs })
   } catch (error) {
     // The owner was removed as dead. Its tasks are gone, and it registers again.
     if (!isTaskError(error, 'OWNER_UNKNOWN')) throw error
     // The owner's own node has removed it.
-    if (isStopped()) return
+    if (isStopped()) return undefined
     await dispatcher.once<boolean>((transaction) => repository.register(transaction), { statementTimeoutMs })
+    return undefined
   }
 }

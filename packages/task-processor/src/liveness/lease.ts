@@ -18,6 +18,8 @@ export interface LeaseOptions {
   readonly onLost: () => void
   /** Called when the lease holds again. */
   readonly onRegained: () => void
+  /** Called when the database was put back to an earlier moment. */
+  readonly onPutBack: () => void
 }
 
 /**
@@ -28,6 +30,7 @@ export class Lease {
   readonly #options: LeaseOptions
   #sentMs = 0
   #lost = false
+  #beforeMs = -Infinity
 
   constructor(options: LeaseOptions) {
     this.#options = options
@@ -52,5 +55,11 @@ export class Lease {
       this.#lost = false
       onRegained()
     }
+  }
+
+  /** Notes when the beat before the last was, as the database remembers it. */
+  remembered(beforeMs: number): void {
+    if (beforeMs < this.#beforeMs) this.#options.onPutBack()
+    this.#beforeMs = beforeMs
   }
 }

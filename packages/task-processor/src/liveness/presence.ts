@@ -23,6 +23,8 @@ export interface PresenceOptions<Transaction> {
   readonly exclusive: boolean
   /** Called when the lease is lost, and others may take the tasks. */
   readonly onLost: (reason: TaskError) => void
+  /** Called when the database was put back to an earlier moment. */
+  readonly onPutBack: () => void
   /** Called when there may be work in a topic, or in any topic. */
   readonly wake: (topic?: string) => void
   readonly onActivation: (topic?: string) => void

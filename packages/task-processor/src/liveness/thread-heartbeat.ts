@@ -11,8 +11,8 @@ import { heartbeatWorker } from './thread-program.ts'
 
 /** Sends heartbeats in the thread. The default export of the thread's module makes it. */
 export interface ThreadBeat {
-  /** Sends a heartbeat of the owner, over a connection of the thread's own. */
-  heartbeat(): void | Promise<void>
+  /** Sends a heartbeat of the owner, over a connection of the thread's own. Returns what the verb `heartbeat` does, by which the node notices a restore. */
+  heartbeat(): Date | void | Promise<Date | void>
   close?(): void | PromiseLike<void>
 }
 
@@ -106,8 +106,9 @@ export class ThreadHeartbeat implements Beating {
     worker.on('message', (message: ThreadMessage) => {
       // Any message shows that the thread runs, even if the database does not answer.
       resolve()
-      if (message.beating) this.#condition.worked()
-      else this.#refused(message)
+      if (!message.beating) return this.#refused(message)
+      this.#condition.worked()
+      if (message.beforeMs !== undefined) this.#lease.remembered(message.beforeMs)
     })
     worker.on('error', (error) => {
       const failed = threadFailed(module, error as Error)

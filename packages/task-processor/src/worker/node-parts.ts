@@ -115,6 +115,10 @@ export function makeNodeParts<Transaction>(
       notifier,
       exclusive,
       onLost,
+      onPutBack: () => {
+        leftovers.doubtAll()
+        wake()
+      },
       wake,
       onActivation: (topic) => activations.look(topic),
     }),

@@ -25,9 +25,14 @@ export function* register({ dialect, owner, ownerName, now }: Context, options: 
   return (yield* dialect.writes.touched(dialect.writes.insertIfAbsent(dialect.tables.owner, row, 'owner'))) > 0
 }
 
-export function* heartbeat({ dialect, owner, now }: Context): Verb<void> {
+export function* heartbeat({ dialect, owner, now }: Context): Verb<Date> {
+  const [before] = yield sql`
+    select ${dialect.expr.epochMs(raw('heartbeat'))} as heartbeat from ${dialect.tables.owner} where owner = ${owner}`
+  if (!before) throw ownerUnknown(owner)
   const beat = sql`update ${dialect.tables.owner} set heartbeat = ${dialect.expr.now(now())} where owner = ${owner}`
+  // It may have been removed since.
   if ((yield* dialect.writes.touched(beat)) === 0) throw ownerUnknown(owner)
+  return new Date(toNumber(before['heartbeat']))
 }
 
 export function* unregister({ dialect, owner }: Context): Verb<boolean> {

@@ -17,7 +17,7 @@ export const owner: Part = part('owners', (engine) => {
     await expire()
   })
 
-  const beat = (tasks: Tasks): Promise<void> => fixture.commit((transaction) => tasks.heartbeat(transaction))
+  const beat = (tasks: Tasks): Promise<Date> => fixture.commit((transaction) => tasks.heartbeat(transaction))
   const expire = (options: Partial<Parameters<Tasks['expire']>[1]> = {}): Promise<Expiry> =>
     fixture.commit<Expiry>((transaction) => fixture.tasks.expire(transaction, { olderThanMs: 1_000, ...options }))
   /** Lets time pass during which only the repository under test sends a heartbeat. */
@@ -48,6 +48,14 @@ export const owner: Part = part('owners', (engine) => {
     expect((await seen()).map(({ owner }) => owner)).not.toContain(other.owner)
     await beat(other)
     expect((await seen()).map(({ owner }) => owner)).toContain(other.owner)
+  })
+
+  test('are told with each beat when the one before was', async () => {
+    const other = await fixture.owner()
+    expect(await beat(other)).toEqual(new Date(now))
+    now += 700
+    expect(await beat(other)).toEqual(new Date(now - 700))
+    expect(await beat(other)).toEqual(new Date(now))
   })
 
   test('that were never registered, or have left, cannot beat', async () => {

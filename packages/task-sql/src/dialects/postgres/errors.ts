@@ -168,7 +168,8 @@ function classify(error: Error, schema?: string): TaskError | undefined {
   if (code === 'CONNECTION_ENDED' || ended.test(error.message)) {
     return new TaskError('TRANSACTION_CLOSED', 'The connection of this transaction is closed', {}, { cause: error })
   }
-  if (unreachableCodes.has(code)) {
+  // The last is pg-pool's word for a server that has taken the connection and said nothing.
+  if (unreachableCodes.has(code) || error.message === 'Connection terminated due to connection timeout') {
     return new TaskError(
       'DATABASE_UNAVAILABLE',
       `The database cannot be reached, and nothing was sent to it: does it run, and is its address right? (${error.message || code})`,

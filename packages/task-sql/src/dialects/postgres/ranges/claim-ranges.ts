@@ -112,7 +112,13 @@ function fetchOf(tables: PostgresTables, columns: Statement, { topic, owner, fir
 }
 
 /** Tasks that this owner has just taken as rows. */
-function takenOf(tables: PostgresTables, columns: Statement, topic: string, owner: string, sequences: readonly number[]): Statement {
+function takenOf(
+  tables: PostgresTables,
+  columns: Statement,
+  topic: string,
+  owner: string,
+  sequences: readonly number[],
+): Statement {
   return sql`
     select ${columns}
       from ${tables.task} t

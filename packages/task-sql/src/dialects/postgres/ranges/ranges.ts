@@ -79,7 +79,14 @@ export function postgresRanges(tables: PostgresTables, plans: Plans, record: Not
    *
    * @returns how many rows
    */
-  function* spillOne(topic: string, owner: string, lo: number, hi: number, limit: number, kept?: ReadonlySet<number>): Verb<number> {
+  function* spillOne(
+    topic: string,
+    owner: string,
+    lo: number,
+    hi: number,
+    limit: number,
+    kept?: ReadonlySet<number>,
+  ): Verb<number> {
     const held = sql`${inTopic(tables, topic, sql`${lo - 1}`, sql`${hi + 1}`)} and ${fresh}`
     const found = yield sql`
       select t.sequence
