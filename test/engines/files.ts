@@ -48,7 +48,7 @@ const asked: Readonly<Record<string, Asked>> = {
   'conformance/{aborted,search-path}': onPostgres,
   // Topics that keep outcomes have no low watermark.
   'conformance/{claim-ledger,claim-statement,fast-path-claim,poll-history,quiet,sequence}': all(onPostgres, keepsStates),
-  'conformance/outcomes': onPostgresServer,
+  'conformance/outcomes{,-kept}': onPostgresServer,
   'conformance/{autocommit,lost-transaction,maintenance,singular-function}': onPostgresServer,
   'conformance/{claim-history,claim-long-transaction,claim-passed,fast-path-assumptions,isolation,overtaken,prepared}': all(
     onPostgresServer,
@@ -76,8 +76,7 @@ const asked: Readonly<Record<string, Asked>> = {
   'conformance/passed-over': all(({ family, writers }) => writers > 1 && family !== 'oracle', keepsStates),
 
   // The tests ask the server who waits for whom, in the SQL of PostgreSQL or of MariaDB.
-  'conformance/{many-alike-rivals,waiting,timers-waiting}': ({ family, writers }) =>
-    writers > 1 && family !== 'oracle',
+  'conformance/{many-alike-rivals,waiting,timers-waiting}': ({ family, writers }) => writers > 1 && family !== 'oracle',
 
   // These are about settings and locks of MariaDB and MySQL.
   'conformance/{server,locks}': onMysql,

@@ -542,7 +542,7 @@ from task_topic p
 left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
   from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
     when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
-    from (select t.topic, t.state, t.due, t.sequence, t.listed,
+    from (select t.topic, t.state, t.due, t.sequence, t.listed, t.attempt,
       row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
       from task t
       where 1 = 1) t
@@ -557,7 +557,7 @@ from task_topic p
 left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
   from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
     when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
-    from (select t.topic, t.state, t.due, t.sequence, t.listed,
+    from (select t.topic, t.state, t.due, t.sequence, t.listed, t.attempt,
       row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
       from task t
       where t.topic = :1) t
@@ -596,7 +596,7 @@ from task_topic p
 left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
   from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
     when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
-    from (select t.topic, t.state, t.due, t.sequence, t.listed,
+    from (select t.topic, t.state, t.due, t.sequence, t.listed, t.attempt,
       row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
       from task t
       where 1 = 1) t
@@ -611,7 +611,7 @@ from task_topic p
 left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
   from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
     when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
-    from (select t.topic, t.state, t.due, t.sequence, t.listed,
+    from (select t.topic, t.state, t.due, t.sequence, t.listed, t.attempt,
       row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
       from task t
       where t.topic = :1) t
@@ -651,7 +651,7 @@ from task_topic p
 left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
   from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
     when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
-    from (select t.topic, t.state, t.due, t.sequence, t.listed,
+    from (select t.topic, t.state, t.due, t.sequence, t.listed, t.attempt,
       row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
       from task t
       where 1 = 1 and t.identifier = :1 and t.reference = :2 and t.reason = :3 and t.sequence >= :4 and t.sequence <= :5 and t.created >= :6 and t.created < :7 and t.completed >= :8 and t.completed < :9 and coalesce(t.completed, t.created) < :10) t
@@ -666,7 +666,7 @@ from task_topic p
 left join (select s.topic, s.state, count(*) as count, max(s.sequence) as bound
   from (select t.topic, case when (t.state = 4 and t.due < 253402300799000) then 9
     when (t.state = 4 and t.due = 253402300799000) then 10 else t.state end as state, t.sequence
-    from (select t.topic, t.state, t.due, t.sequence, t.listed,
+    from (select t.topic, t.state, t.due, t.sequence, t.listed, t.attempt,
       row_number() over (partition by t.topic, t.identifier order by t.sequence desc) as place
       from task t
       where t.topic = :1 and t.identifier = :2 and t.reference = :3 and t.reason = :4 and t.sequence >= :5 and t.sequence <= :6 and t.created >= :7 and t.created < :8 and t.completed >= :9 and t.completed < :10 and coalesce(t.completed, t.created) < :11) t
@@ -1063,6 +1063,10 @@ on (t.topic = :2 and t.sequence = w.wanted)
 when matched then
 update set state = 1, listed = 1, owner = null, started = null, tries = t.tries - 1, stage = case when t.stage <= 4 then 1 when t.stage <= 7 then case when t.priority < 0 then 6 else 5 end else t.stage end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
+
+-- heartbeat
+--   text
+select heartbeat as heartbeat from task_owner where owner = :1
 
 -- heartbeat
 --   text
@@ -5377,10 +5381,12 @@ fetch first :2 rows only
 
 -- verb
 --   text, number, text
-select (select k.ms from task_clock k) - coalesce(o.heartbeat, t.started) as silent
-from task t
-left join task_owner o on o.owner = t.owner
-where t.topic = :1 and t.sequence = :2 and t.owner = :3
+select (select k.ms from task_clock k) - coalesce(o.heartbeat, t.held_since) as silent
+from (select t.owner as holder, t.started as held_since
+  from task t
+  where t.topic = :1 and t.sequence = :2) t
+left join task_owner o on o.owner = t.holder
+where t.holder = :3
 
 -- verb
 select t.scope, t.id, (select k.ms from task_clock k) - t.due as value
@@ -5509,10 +5515,12 @@ fetch first :3 rows only
 
 -- verb
 --   number, text, number, text
-select :1 - coalesce(o.heartbeat, t.started) as silent
-from task t
-left join task_owner o on o.owner = t.owner
-where t.topic = :2 and t.sequence = :3 and t.owner = :4
+select :1 - coalesce(o.heartbeat, t.held_since) as silent
+from (select t.owner as holder, t.started as held_since
+  from task t
+  where t.topic = :2 and t.sequence = :3) t
+left join task_owner o on o.owner = t.holder
+where t.holder = :4
 
 -- verb
 --   number, number

@@ -15,7 +15,11 @@ interface Held extends Polled {
 }
 
 const decisionOf = (state: number): TaskDecision =>
-  state === again ? TaskDecision.retry({ afterMs: 0 }, 'again') : state === failed ? TaskDecision.failure('no') : TaskDecision.success()
+  state === again
+    ? TaskDecision.retry({ afterMs: 0 }, 'again')
+    : state === failed
+      ? TaskDecision.failure('no')
+      : TaskDecision.success()
 
 export class Product extends Tiles {
   readonly #repositories = new Map<string, Repository>()
@@ -65,7 +69,13 @@ export class Product extends Tiles {
       if (!isTaskError(error, 'OWNER_UNKNOWN')) throw error
       return { owner, token: 0, leases: [], tasks: [] }
     }
-    const tasks = polled.map((held): Held => ({ sequence: held.sequence, identifier: held.identifier, input: '', attempt: held.attempt, held }))
+    const tasks = polled.map((held): Held => ({
+      sequence: held.sequence,
+      identifier: held.identifier,
+      input: '',
+      attempt: held.attempt,
+      held,
+    }))
     return { owner, token: 0, leases: [{ tasks }], tasks }
   }
 
@@ -80,12 +90,20 @@ export class Product extends Tiles {
   }
 
   override async hold(client: ClientBase, { owner, tasks }: Poll): Promise<Set<number>> {
-    const { held } = await this.#of(owner).hold(client as unknown as PgClient, 't', (tasks as readonly Held[]).map((task) => task.held))
+    const { held } = await this.#of(owner).hold(
+      client as unknown as PgClient,
+      't',
+      (tasks as readonly Held[]).map((task) => task.held),
+    )
     return new Set(held.map(({ sequence }) => sequence))
   }
 
   override async handBack(client: ClientBase, { owner, tasks }: Poll): Promise<void> {
-    await this.#of(owner).handBack(client as unknown as PgClient, 't', (tasks as readonly Held[]).map((task) => task.held))
+    await this.#of(owner).handBack(
+      client as unknown as PgClient,
+      't',
+      (tasks as readonly Held[]).map((task) => task.held),
+    )
   }
 
   override async expire(client: ClientBase, deadMs: number): Promise<number> {
@@ -105,7 +123,12 @@ export class Product extends Tiles {
   }
 
   override async purge(client: ClientBase, sequence: number): Promise<number> {
-    return this.#of().purge(client as unknown as PgClient, 't', { from: sequence, to: sequence + 2_000, limit: 300, states: ['succeeded', 'failed', 'filtered', 'recreated'] })
+    return this.#of().purge(client as unknown as PgClient, 't', {
+      from: sequence,
+      to: sequence + 2_000,
+      limit: 300,
+      states: ['succeeded', 'failed', 'filtered', 'recreated'],
+    })
   }
 
   override merge(): Promise<{ readonly fewer: number; readonly next: number | undefined }> {

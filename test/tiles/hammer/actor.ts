@@ -67,7 +67,11 @@ export class Actor {
   }
 
   async #connect(): Promise<pg.Client> {
-    const client = new pg.Client({ ...this.orders.connection, connectionTimeoutMillis: 5_000, options: '-c search_path=taskstream,public' })
+    const client = new pg.Client({
+      ...this.orders.connection,
+      connectionTimeoutMillis: 5_000,
+      options: '-c search_path=taskstream,public',
+    })
     client.on('error', () => {})
     await client.connect()
     return client
@@ -76,7 +80,8 @@ export class Actor {
   /** An error of a connection is a crash of the server. Any other is told by its code. */
   #tell(error: unknown): void {
     const { code, message, detail, where } = error as { code?: string; message: string; detail?: string; where?: string }
-    const isGone = /^(57P|08|ECONN|ENOENT|EPIPE|DATABASE_UNAVAILABLE)/.test(code ?? '') || /terminated|not queryable|timeout/i.test(message)
+    const isGone =
+      /^(57P|08|ECONN|ENOENT|EPIPE|DATABASE_UNAVAILABLE)/.test(code ?? '') || /terminated|not queryable|timeout/i.test(message)
     this.ledger.say({
       k: 'count',
       what: isGone ? 'connection lost' : `error ${code ?? ''} ${message} ${detail ?? ''} ${where ?? ''}`,
