@@ -190,3 +190,12 @@ test('a standstill is told with the job whose handler was called last', () => {
     'taskstream: the event loop stood still for 1.5 s: this process did nothing else meanwhile',
   ])
 })
+
+test('an error is told with its cause, and cannot clear the terminal', () => {
+  const { lines } = printed()
+  const error = new Error('the pool says \u001B[2J no\u0085', { cause: new Error('no route to host') })
+  consoleListener.onError!({ activity: 'poll', topic: 'email', error })
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain('Error: the pool says \u241B[2J no\uFFFD\n')
+  expect(lines[0]).toContain('\nCaused by: Error: no route to host')
+})

@@ -121,7 +121,7 @@ describe('a decision', () => {
         .filter((line) => !line.startsWith('    at ')),
     ).toEqual(['TypeError: fetch failed', 'Caused by: AggregateError:', 'Caused by: Error: connect ECONNREFUSED ::1'])
     expect(headlineOf(fetchFailed, 200)).toBe('TypeError: fetch failed, caused by Error: connect ECONNREFUSED ::1')
-    expect(headlineOf(fetchFailed, 50)).toBe('TypeError: ..., caused by Error: connect ECONNR...')
+    expect(headlineOf(fetchFailed, 50)).toBe('TypeError:..., caused by Error: connect ECONNRE...')
     const told = new Error('refused (the pool is closed)', { cause: new Error('the pool is closed') })
     expect(headlineOf(told, 200)).toBe('Error: refused (the pool is closed)')
 

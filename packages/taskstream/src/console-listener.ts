@@ -11,31 +11,40 @@ import { idOf, jobNameOf } from '@taskstream/task-jobs'
 export const consoleListener: TaskListener = {
   onError: ({ activity, error, topic, tasks = [], decisions, timer }) => {
     const what = tasks.length > 0 ? namesOf(tasks, decisions) : timer ? `timer ${timer.id} of ${timer.scope}` : topic
-    console.error(`taskstream: ${[what, activity].filter(Boolean).join(', ')}: ${text(error)}`)
+    say(`taskstream: ${[what, activity].filter(Boolean).join(', ')}: ${text(error)}`)
   },
-  onRecovered: ({ activity, topic }) => console.error(`taskstream: ${[topic, activity].filter(Boolean).join(', ')}: works again`),
+  onRecovered: ({ activity, topic }) => say(`taskstream: ${[topic, activity].filter(Boolean).join(', ')}: works again`),
   onLost: ({ tasks }) =>
-    console.error(
+    say(
       `taskstream: ${namesOf(tasks)}: no longer held: cancelled, taken by another process, or completed by a commit that was not answered`,
     ),
   onStuck: ({ tasks, at, heldMs }) =>
-    console.error(`taskstream: ${namesOf(at ? [at] : tasks)}: its handler has not let go after ${heldMs} ms`),
+    say(`taskstream: ${namesOf(at ? [at] : tasks)}: its handler has not let go after ${heldMs} ms`),
   onLeaseLost: ({ leaseMs }) =>
-    console.error(`taskstream: no heartbeat came through for ${leaseMs} ms: other processes may take the tasks of this one`),
+    say(`taskstream: no heartbeat came through for ${leaseMs} ms: other processes may take the tasks of this one`),
   onBlocked: ({ blockedMs, batches }) => {
     const [at] = batches.flatMap((batch) => batch.at ?? [])
     const after = at ? `, after the handler of ${nameOf(at)} was called` : ''
-    console.error(
-      `taskstream: the event loop stood still for ${duration(blockedMs)}${after}: this process did nothing else meanwhile`,
-    )
+    say(`taskstream: the event loop stood still for ${duration(blockedMs)}${after}: this process did nothing else meanwhile`)
   },
   onQuiet: ({ quiet }) =>
-    console.error(
+    say(
       quiet
         ? 'taskstream: this process was asked to take no more tasks: it finishes what it has'
         : 'taskstream: this process was asked to take tasks again',
     ),
-  onFatal: ({ topic, error }) => console.error(`taskstream: ${topic} is not processed: ${text(error)}`),
+  onFatal: ({ topic, error }) => say(`taskstream: ${topic} is not processed: ${text(error)}`),
+}
+
+/** Writes a line. A text of an error, or an id, may hold a sequence that clears the terminal. */
+function say(line: string): void {
+  console.error(line.replaceAll(/(?![\n\t])\p{Cc}/gu, shown))
+}
+
+/** The picture of a control character. */
+function shown(character: string): string {
+  const code = character.charCodeAt(0)
+  return code < 0x20 ? String.fromCharCode(0x24_00 + code) : '\uFFFD'
 }
 
 const ends: Readonly<Record<Exclude<DecisionOutcome, 'retry' | 'snooze'>, string>> = {

@@ -114,7 +114,8 @@ function textOf(error: unknown): string {
 const reasonLength = 300
 
 /** Why a task was not done, on one line. */
-function reasonOf({ explanations }: TaskDecision): string {
-  const [first] = explanations
-  return first instanceof Error ? headlineOf(first, reasonLength) : (first?.split('\n')[0] ?? '')
+function reasonOf(decision: TaskDecision): string {
+  const [first] = decision.explanations
+  if (first instanceof Error && first.cause !== undefined) return headlineOf(first, reasonLength)
+  return decision.toMessage()?.split('\n')[0] ?? ''
 }
