@@ -11,10 +11,9 @@ const open: OpenThreadBeat = async (owner) => {
   const told = new BroadcastChannel(searchParams.get('told') ?? '')
   return {
     heartbeat: async () => {
-      const before = await subject.transactions<Date>((transaction) => repository.heartbeat(transaction))
+      await subject.transactions<boolean>((transaction) => repository.heartbeat(transaction))
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel, not a window
       told.postMessage('beat')
-      return before
     },
     close: async () => {
       told.close()

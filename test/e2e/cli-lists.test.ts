@@ -161,7 +161,7 @@ describe.skipIf(!canRun)('lists of the command line', () => {
     await fixture.nextTopic()
     const { topic } = fixture
     expect(await outOf('topic', 'options', topic)).toBe(
-      'order         fifo\ncondition     none\nidentifiers   not in an index\nstate         processed\ntotal         no limit\n' +
+      'order         fifo\ncondition     none\nidentifiers   not in an index\nrecord        states\nstate         processed\ntotal         no limit\n' +
         'rate          no limit\nentries       no limit\ndead letters  nowhere\n',
     )
     await outOf('topic', 'create', 'dead')
@@ -178,6 +178,7 @@ describe.skipIf(!canRun)('lists of the command line', () => {
       order: 'fifo',
       condition: 'none',
       keyed: false,
+      record: 'states',
       paused: true,
       ...limits,
     })

@@ -198,7 +198,7 @@ describe.skipIf(!canRun)('a poll that goes unanswered', () => {
     // A range would have to be put back with its tasks.
     await fixture.next({ record: 'states' })
     const done: string[] = []
-    const { clock, node, tasks } = fixture.clocked({ heartbeatIntervalMs: 100, leaseMs: aDay, maintenanceIntervalMs: aDay })
+    const { clock, node, tasks } = fixture.clocked({ heartbeatIntervalMs: 100, leaseMs: aDay, maintenanceIntervalMs: 50 })
     await using _ = node
     node.process(fixture.topic, { size: 1, idleMs: aDay, handler: eachTask(({ identifier }) => void done.push(identifier)) })
     await node.start()

@@ -921,8 +921,11 @@ and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbe
 fetch first :3 rows only
 
 -- expire
---   number
-select owner from task_owner where heartbeat > ((select k.ms from task_clock k) + :1) fetch first 1 rows only
+--   text, number
+select max(o.own) as heartbeat, max(o.ahead) as ahead
+from (select case when o.owner = :1 then o.heartbeat end as own,
+  case when o.heartbeat > ((select k.ms from task_clock k) + :2) then 1 else 0 end as ahead
+  from task_owner o) o
 
 -- expire
 --   number
@@ -989,8 +992,11 @@ and not exists (select 1 from task_owner o where o.owner = t.owner and o.heartbe
 fetch first :4 rows only
 
 -- expire
---   number, number
-select owner from task_owner where heartbeat > (:1 + :2) fetch first 1 rows only
+--   text, number, number
+select max(o.own) as heartbeat, max(o.ahead) as ahead
+from (select case when o.owner = :1 then o.heartbeat end as own,
+  case when o.heartbeat > (:2 + :3) then 1 else 0 end as ahead
+  from task_owner o) o
 
 -- expire
 --   number, number, number
@@ -1063,10 +1069,6 @@ on (t.topic = :2 and t.sequence = w.wanted)
 when matched then
 update set state = 1, listed = 1, owner = null, started = null, tries = t.tries - 1, stage = case when t.stage <= 4 then 1 when t.stage <= 7 then case when t.priority < 0 then 6 else 5 end else t.stage end
 where t.state = 0 and t.owner = :3 and t.attempt = w.given_attempt
-
--- heartbeat
---   text
-select heartbeat as heartbeat from task_owner where owner = :1
 
 -- heartbeat
 --   text

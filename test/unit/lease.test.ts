@@ -12,7 +12,6 @@ function leased(nowMs = 0): { lease: Lease; told: unknown[]; at(ms: number): boo
     clock: { monotonicMs: () => now },
     onLost: () => void told.push('lost'),
     onRegained: () => void told.push('regained'),
-    onPutBack: () => void told.push('put back'),
   })
   return { lease, told, at: (ms) => ((now = ms), lease.holds) }
 }
@@ -41,10 +40,4 @@ test('a beat that comes through late counts from its sending, and never less tha
   lease.renew(330)
   expect(told).toHaveLength(3)
   expect([at(431), told.length]).toEqual([false, 5])
-})
-
-test('a beat before the last that is earlier than it was says once that the database was put back', () => {
-  const { lease, told } = leased()
-  for (const beforeMs of [1_000, 2_000, 2_000, 500, 3_000]) lease.remembered(beforeMs)
-  expect(told).toEqual(['put back'])
 })

@@ -1,5 +1,6 @@
 /** Texts of whatever a handler says or throws. */
 import type { TaskExplanation } from './task-decision.ts'
+import { TaskError } from './task-error.ts'
 
 /** The explanations that a value gives: none, itself if it is a text or an error, and otherwise its text. */
 export function explain(explanation: unknown): TaskExplanation[] {
@@ -57,8 +58,9 @@ export function headlineOf(error: Error, length: number): string {
   const line = firstLine(titleOf(error))
   const root = causesOf(error).at(-1)
   const cause = root ? firstLine(titleOf(root)) : ''
-  // Some errors tell their causes themselves.
-  if (cause === '' || (root!.message !== '' && line.includes(firstLine(root!.message)))) return shortened(line, length)
+  // Our own errors tell their causes themselves, and so do some others.
+  if (cause === '' || error instanceof TaskError || (root!.message !== '' && line.includes(firstLine(root!.message))))
+    return shortened(line, length)
   const told = `, caused by ${shortened(cause, Math.floor(length / 2))}`
   return `${shortened(line, length - told.length)}${told}`
 }

@@ -36,11 +36,11 @@ export interface TaskOwners<Transaction, E extends Execution = 'async'> {
   /**
    * Renews this owner's heartbeat.
    *
-   * @returns when its heartbeat before was, by the database's clock. An earlier instant than the last call has returned says that the database was put back to
-   * an earlier moment, as by a restore: this owner may hold tasks then that it knows nothing of (`reclaim`)
+   * @returns whether the heartbeat there is earlier than the last `expire` of this repository has seen. Then the database was put back to an earlier moment,
+   * as by a restore, and this owner may hold tasks that it knows nothing of: `reclaim` gives them back
    * @throws TaskError OWNER_UNKNOWN if the owner was never registered, or was removed as dead
    */
-  heartbeat(transaction: Transaction): Outcome<E, Date>
+  heartbeat(transaction: Transaction): Outcome<E, boolean>
   /** Removes this owner. Tasks that it still holds can be expired at once. @returns whether it was registered */
   unregister(transaction: Transaction): Outcome<E, boolean>
   /** The other owners, by name, that had a heartbeat in the last `withinMs` milliseconds, 0 to 100 years. @throws TaskError ARGUMENT_INVALID */

@@ -144,6 +144,7 @@ export function sqlTaskRepository<Transaction, E extends Execution>(
     owner: speaksFor ?? `${ownerName}:${randomBytes(6).toString('hex')}`,
     now: () => clock?.().getTime() ?? null,
     modes: new Map(),
+    beat: { seenMs: undefined },
     looks: new Map(),
     unfinished: new Set(),
     places: new Map(),

@@ -7,7 +7,7 @@ const open: OpenThreadBeat = async (owner) => {
   const database = await openNodeSqlite(process.env['DATABASE_FILE']!)
   const transactions = sqliteTransactions(database)
   const tasks = sqlTaskRepository({ dialect: sqlite(), adapter: fromNodeSqlite, speaksFor: owner })
-  return { heartbeat: () => transactions<Date>((transaction) => tasks.heartbeat(transaction)), close: () => database.close() }
+  return { heartbeat: () => transactions<boolean>((transaction) => tasks.heartbeat(transaction)), close: () => database.close() }
 }
 
 export default open

@@ -14,6 +14,8 @@ export interface HeartbeatOptions<Transaction> extends LeaseOptions {
   readonly intervalMs: number
   /** How long the database may take for a step of a beat. */
   readonly statementTimeoutMs: number
+  /** Called when the database was put back to an earlier moment, so that this owner may hold tasks that it does not know. */
+  readonly onPutBack: () => void
 }
 
 /** Sends an owner's heartbeats from the event loop on which its handlers run. One heartbeat covers all tasks of the owner. */
@@ -56,8 +58,7 @@ export class Heartbeat<Transaction> implements Beating {
     const { clock } = this.#options
     const sentMs = clock.monotonicMs()
     try {
-      const before = await beat(this.#options, () => this.#isStopped)
-      if (before) this.#lease.remembered(before.getTime())
+      if (await beat(this.#options, () => this.#isStopped)) this.#options.onPutBack()
       this.#condition.worked()
       this.#lease.renew(sentMs)
     } catch (error) {
@@ -68,19 +69,22 @@ export class Heartbeat<Transaction> implements Beating {
   }
 }
 
-/** @returns when the beat before was. Undefined if the owner had to register again */
+/** @returns whether the database was put back to an earlier moment */
 async function beat<Transaction>(
   { repository, dispatcher, statementTimeoutMs }: HeartbeatOptions<Transaction>,
   isStopped: () => boolean,
-): Promise<Date | undefined> {
+): Promise<boolean> {
   try {
-    return await dispatcher.once<Date>((transaction) => repository.heartbeat(transaction), { single: true, statementTimeoutMs })
+    return await dispatcher.once<boolean>((transaction) => repository.heartbeat(transaction), {
+      single: true,
+      statementTimeoutMs,
+    })
   } catch (error) {
     // The owner was removed as dead. Its tasks are gone, and it registers again.
     if (!isTaskError(error, 'OWNER_UNKNOWN')) throw error
     // The owner's own node has removed it.
-    if (isStopped()) return undefined
+    if (isStopped()) return false
     await dispatcher.once<boolean>((transaction) => repository.register(transaction), { statementTimeoutMs })
-    return undefined
+    return false
   }
 }

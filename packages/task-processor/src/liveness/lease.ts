@@ -18,8 +18,6 @@ export interface LeaseOptions {
   readonly onLost: () => void
   /** Called when the lease holds again. */
   readonly onRegained: () => void
-  /** Called when the database was put back to an earlier moment. */
-  readonly onPutBack: () => void
 }
 
 /**
@@ -30,7 +28,6 @@ export class Lease {
   readonly #options: LeaseOptions
   #sentMs = 0
   #lost = false
-  #beforeMs = -Infinity
 
   constructor(options: LeaseOptions) {
     this.#options = options
@@ -55,11 +52,5 @@ export class Lease {
       this.#lost = false
       onRegained()
     }
-  }
-
-  /** Notes when the beat before the last was, as the database remembers it. */
-  remembered(beforeMs: number): void {
-    if (beforeMs < this.#beforeMs) this.#options.onPutBack()
-    this.#beforeMs = beforeMs
   }
 }

@@ -11,8 +11,8 @@ import { heartbeatWorker } from './thread-program.ts'
 
 /** Sends heartbeats in the thread. The default export of the thread's module makes it. */
 export interface ThreadBeat {
-  /** Sends a heartbeat of the owner, over a connection of the thread's own. Returns what the verb `heartbeat` does, by which the node notices a restore. */
-  heartbeat(): Date | void | Promise<Date | void>
+  /** Sends a heartbeat of the owner, over a connection of the thread's own. A promise is waited for. */
+  heartbeat(): unknown
   close?(): void | PromiseLike<void>
 }
 
@@ -106,9 +106,8 @@ export class ThreadHeartbeat implements Beating {
     worker.on('message', (message: ThreadMessage) => {
       // Any message shows that the thread runs, even if the database does not answer.
       resolve()
-      if (!message.beating) return this.#refused(message)
-      this.#condition.worked()
-      if (message.beforeMs !== undefined) this.#lease.remembered(message.beforeMs)
+      if (message.beating) this.#condition.worked()
+      else this.#refused(message)
     })
     worker.on('error', (error) => {
       const failed = threadFailed(module, error as Error)

@@ -11,7 +11,7 @@ export interface ThreadData {
 
 /** Whether the last beat came through, and why not: errors lose their class between threads. */
 export type ThreadMessage =
-  | { readonly beating: true; readonly beforeMs: number | undefined }
+  | { readonly beating: true }
   | { readonly beating: false; readonly message: string; readonly code: unknown }
 
 /** The same clock in every thread of a process, unlike `performance.now()`. */

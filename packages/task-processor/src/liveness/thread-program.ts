@@ -15,9 +15,9 @@ while (!closed.signal.aborted) {
   // A main thread that has stood still for too long is as good as dead, and must not be kept alive by this one.
   if (Number(sent - Atomics.load(shared, 0)) / 1e6 <= hungMs) {
     try {
-      const before = await beating.heartbeat()
+      await beating.heartbeat()
       Atomics.store(shared, 1, sent)
-      port.postMessage({ beating: true, beforeMs: before instanceof Date ? before.getTime() : undefined })
+      port.postMessage({ beating: true })
     } catch (error) {
       port.postMessage({ beating: false, message: error.message, code: error.code })
     }

@@ -290,6 +290,8 @@ export interface Claims {
 export interface Ranges {
   /** Takes tasks of a topic that keeps outcomes. It takes none if the topic has another mode. */
   claim(request: ClaimRequest): Verb<Claim>
+  /** True for a topic `p` that keeps outcomes. */
+  readonly keepsOutcomes: Statement
   /** True for a row `t` that a range holds. */
   readonly isHeld: Statement
   /** Who holds a row `t` by a range, or null. */
@@ -314,6 +316,8 @@ export interface Ranges {
   ): Verb<void>
   /** Notes, in a transaction that has written nothing yet, from when on blocks that are missing cannot come any more. */
   note(): Statement
+  /** Keeps the ranges few: makes one of those that have ended and lie side by side. */
+  merge(): Verb<void>
 }
 
 /** How a select finds out about one topic, or several. */

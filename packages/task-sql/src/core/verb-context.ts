@@ -27,6 +27,8 @@ export interface Context {
   readonly now: () => number | null
   /** The modes of topics, as polls have seen them. Each claim checks that the mode is still right. */
   readonly modes: Map<string, TopicMode>
+  /** This owner's heartbeat as an expiry has seen it last, in epoch milliseconds of the database's clock. */
+  readonly beat: { seenMs: number | undefined }
   /** Until when no look for blocked tasks of a topic is made, by `performance.now()`. */
   readonly looks: Map<string, number>
   /** Topics whose last polls have left tasks that the next poll may find at once. */

@@ -2,7 +2,7 @@ import { checkDuration, checkNames, verbOptions } from '@taskstream/task-api'
 import type { RegisterOptions, TaskOwner } from '@taskstream/task-api'
 import { checkSchema } from './migrate.ts'
 import type { Dialect } from '../core/dialect.ts'
-import { raw, sql } from '../core/statement.ts'
+import { nothing, raw, sql } from '../core/statement.ts'
 import type { Statement } from '../core/statement.ts'
 import type { Verb } from '../core/verb.ts'
 import { ownerUnknown } from '../core/verb-context.ts'
@@ -25,14 +25,20 @@ export function* register({ dialect, owner, ownerName, now }: Context, options: 
   return (yield* dialect.writes.touched(dialect.writes.insertIfAbsent(dialect.tables.owner, row, 'owner'))) > 0
 }
 
-export function* heartbeat({ dialect, owner, now }: Context): Verb<Date> {
-  const [before] = yield sql`
-    select ${dialect.expr.epochMs(raw('heartbeat'))} as heartbeat from ${dialect.tables.owner} where owner = ${owner}`
-  if (!before) throw ownerUnknown(owner)
-  const beat = sql`update ${dialect.tables.owner} set heartbeat = ${dialect.expr.now(now())} where owner = ${owner}`
-  // It may have been removed since.
-  if ((yield* dialect.writes.touched(beat)) === 0) throw ownerUnknown(owner)
-  return new Date(toNumber(before['heartbeat']))
+export function* heartbeat({ dialect, owner, now, beat }: Context): Verb<boolean> {
+  const renew = (which: Statement): Verb<number> =>
+    dialect.writes.touched(
+      sql`update ${dialect.tables.owner} set heartbeat = ${dialect.expr.now(now())} where owner = ${owner}${which}`,
+    )
+  const { seenMs } = beat
+  if (seenMs !== undefined) {
+    // An instant loses what is less than a millisecond on its way.
+    if ((yield* renew(sql` and heartbeat >= ${dialect.expr.instant(sql`${seenMs - 1}`)}`)) > 0) return false
+    // Noticed once: the next expiry sees what is there now.
+    beat.seenMs = undefined
+  }
+  if ((yield* renew(nothing)) === 0) throw ownerUnknown(owner)
+  return seenMs !== undefined
 }
 
 export function* unregister({ dialect, owner }: Context): Verb<boolean> {

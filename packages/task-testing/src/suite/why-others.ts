@@ -9,7 +9,8 @@ import { useFixture } from './fixture.ts'
 
 export const whyOthers: Part = part('the question why a task waits for another one', (engine) => {
   const clock = testClock(new Date('2026-01-01T00:00:00.000Z'))
-  const fixture = useFixture(engine, { clock: clock.now })
+  // Tasks need only tasks of topics that share their numbers.
+  const fixture = useFixture(engine, { clock: clock.now, topic: { record: 'states' } })
   let node: Tasks
 
   const whyOf = (sequence: number): Promise<Diagnosis> =>
@@ -30,7 +31,7 @@ export const whyOthers: Part = part('the question why a task waits for another o
   test('says of one that is needed and ready why that one is not taken, though its topic is another', async () => {
     const { tasks, topic: first, commit } = fixture
     const [needed] = await pushed('needed')
-    await fixture.nextTopic()
+    await fixture.nextTopic({ record: 'states' })
     const [waiting] = await pushed({ identifier: 'waiting', suspended: true })
     const on = { topic: first, sequence: needed! }
     await commit((tx) => tasks.depend(tx, { topic: fixture.topic, sequence: waiting! }, [{ need: 'n', on }]))

@@ -36,7 +36,7 @@ import { heldByRange, heldRows } from './held-rows.ts'
 import { closeBlocks, openBlocks } from './ranges/blocks.ts'
 import { numberedInsert } from './ranges/numbered-insert.ts'
 import { keepsOutcomes } from './ranges/range-states.ts'
-import { mergeRanges, postgresRanges } from './ranges/ranges.ts'
+import { postgresRanges } from './ranges/ranges.ts'
 
 export interface PostgresOptions {
   /** The schema of the tables, 1 to 40 letters, digits and underscores. `migrate` creates it. Default: `taskstream`. */
@@ -187,10 +187,6 @@ export function postgres(options: PostgresOptions = {}): Dialect {
       glimpses: postgresGlimpses(tables, watermarks, unnest),
       ...postgresOverview(tables, blockedUntil({ instant })),
       ...ledger,
-      tidy: function* () {
-        yield* ledger.tidy()
-        yield* mergeRanges(tables)
-      },
     },
     ranges: postgresRanges(tables, plans, ledger.record),
     repair: postgresRepair(tables),

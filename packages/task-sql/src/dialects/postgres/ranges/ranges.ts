@@ -25,6 +25,8 @@ export function postgresRanges(tables: PostgresTables, plans: Plans, record: Not
              then (select ${raw(`r.${column}`)} from ${range} r where ${covering} limit 1) end`
   return {
     claim: claimRanges(tables, plans),
+    keepsOutcomes,
+    merge: () => mergeRanges(tables),
     isHeld: sql`(${fresh} and t.topic = any (array(select p.topic from ${topics} p where ${keepsOutcomes}))
                  and exists (select from ${range} r where ${covering}))`,
     sharesNumbers: sql`t.topic <> all (array(select p.topic from ${topics} p where ${keepsOutcomes}))`,
@@ -119,7 +121,7 @@ type Note = (topic: string, owner: string, sequences: readonly number[]) => Verb
 const looked = 2_000
 
 /** Makes one of ended ranges that lie side by side. One that is held, missing or locked by another stands between, and nothing is merged across it. */
-export function* mergeRanges({ topic: topics, range }: PostgresTables): Verb<void> {
+function* mergeRanges({ topic: topics, range }: PostgresTables): Verb<void> {
   const found = yield sql`select p.topic from ${topics} p where ${keepsOutcomes}`
   for (const row of found) {
     const topic = String(row['topic'])
