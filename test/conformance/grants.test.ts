@@ -52,7 +52,13 @@ describe.skipIf(!canRun)('a right that is missing', () => {
           select concat(lower(privilege_type), ' on ', table_schema, '.', table_name) as what
             from information_schema.table_privileges
            where table_schema = '${database}' and grantee like '%${worker.split('@')[0]}%'`)
-    return found.map(({ what }) => String(what).replace(' on taskstream.taskstream.', ' on function taskstream.')).toSorted()
+    return found
+      .map(({ what }) =>
+        String(what)
+          .replace(' on taskstream.taskstream.', ' on function taskstream.')
+          .replaceAll(/,(?=\S)/g, ', '),
+      )
+      .toSorted()
   }
 
   /** Splits `select, insert on taskstream.task` into its privileges and what they are on. */
@@ -109,6 +115,7 @@ describe.skipIf(!canRun)('a right that is missing', () => {
       await commit((transaction) => tasks.purge(transaction, topic))
       await commit((transaction) => tasks.destroy(transaction, topic))
     }
+    if (isPostgres) await workByRanges(tasks)
     const timers = periodicTasks(tasks)
     await commit((transaction) => tasks.initialize(transaction, 'by the clock'))
     await commit((transaction) => timers.schedule(transaction, { id: 'x', timer: 'hourly', topic: 'by the clock' }))
@@ -116,6 +123,25 @@ describe.skipIf(!canRun)('a right that is missing', () => {
     await commit((transaction) => timers.remove(transaction, 'x'))
     await commit((transaction) => tasks.destroy(transaction, 'by the clock'))
     await commit((transaction) => tasks.unregister(transaction))
+  }
+
+  /** What a worker does in a topic that keeps outcomes. */
+  const workByRanges = async (tasks: Tasks): Promise<void> => {
+    const commit = fixture.subject.transactions
+    const topic = 'of everything, outcomes'
+    await commit((transaction) => tasks.initialize(transaction, topic, { record: 'outcomes' }))
+    for (const identifier of ['a', 'b', 'c']) {
+      await commit((transaction) => tasks.push(transaction, topic, identifier))
+      const batch = await commit<HeldTask[]>((transaction) => tasks.poll(transaction, topic))
+      await commit((transaction) =>
+        tasks.complete(transaction, topic, new Map(batch.map((task) => [task, TaskDecision.success()]))),
+      )
+    }
+    // The first ends the ranges, of which an expiry makes one.
+    await commit((transaction) => tasks.poll(transaction, topic))
+    await commit((transaction) => tasks.expire(transaction, { olderThanMs: 60_000, then: 'ready' }))
+    await commit((transaction) => tasks.repair(transaction, topic))
+    await commit((transaction) => tasks.destroy(transaction, topic))
   }
 
   /** Works in a session of a user who has the rights that the guide grants to one of this kind. */
@@ -200,6 +226,14 @@ describe.skipIf(!canRun)('a right that is missing', () => {
       await producer.rollback()
       // `register` reads the version of the tables, which exist.
       expect(await codeOf(() => tasks.register(producer.transaction))).toBe('PERMISSION_DENIED')
+      if (!isPostgres) return
+      await producer.rollback()
+      await fixture.nextTopic({ record: 'outcomes' })
+      expect(await codeOf(() => tasks.push(producer.transaction, fixture.topic, 'd'))).toBe('PERMISSION_DENIED')
+      const names = { app: database, taskstream_producer: `${database}_producer` }
+      for (const statement of grantsOf('postgres: producer of outcomes', names)) await run(statement)
+      await producer.rollback()
+      expect(await tasks.push(producer.transaction, fixture.topic, 'd')).toMatchObject([{ identifier: 'd' }])
     })
   })
 

@@ -167,6 +167,14 @@ describe.skipIf(!canRun)('a topic that keeps outcomes, in the long run', () => {
 
   test('is repaired where a copy of the tables has brought no sequence, an old one, or marks of another server', async () => {
     const repair = (): Promise<unknown> => fixture.commit((transaction) => fixture.tasks.repair(transaction, fixture.topic))
+    // Nothing was pushed here yet, and a copy brings a task with the first number.
+    await execute(sql`
+      insert into taskstream.task (topic, identifier, sequence)
+      select ${fixture.topic}, 'copied', r.hi + 1 from taskstream.task_range r where r.topic = ${fixture.topic}`)
+    await repair()
+    await fixture.push('after the first')
+    expect(names(await fixture.poll(9))).toEqual(['copied', 'after the first'])
+
     for (let push = 0; push < 5; push++) await fixture.push(`t${push}`)
     await fixture.poll(3)
     const [{ name } = {}] = await execute(sql`select 'taskstream.task_block_' || pg_catalog.md5(${fixture.topic}) as name`)

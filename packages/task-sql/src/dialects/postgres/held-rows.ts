@@ -52,7 +52,13 @@ export function heldByRange(tables: PostgresTables, request: HeldRequest): HeldR
       with held as materialized (
         select r.lo, r.hi, r.leased
           from ${tables.range} r
-         where r.topic = ${topic} and r.state = ${rangeStates.active} and r.owner = ${owner} and r.lo <= ${last}::int8 and r.hi >= ${first}::int8
+         where r.topic = ${topic} and r.state = ${rangeStates.active} and r.owner = ${owner} and r.lo <= ${last}::int8
+           and r.lo >= coalesce((
+                 select b.lo
+                   from ${tables.range} b
+                  where b.topic = ${topic} and b.state = ${rangeStates.active} and b.lo <= ${first}::int8
+                  order by b.topic desc, b.lo desc
+                  limit 1), 0)
          order by r.topic, r.lo) `,
     updateFrom: raw('from held h'),
     selectFrom: raw(', held h'),

@@ -23,16 +23,20 @@ export function blockFunctions({ schema }: PostgresTables): readonly Statement[]
     create function ${schema}.task_blocks_open(topic text, passed bigint) returns bigint language plpgsql ${how} as $$
     declare
       last bigint := greatest(passed, (select last_value from ${passed}));
+      drawn constant text := format('select case when is_called then last_value else last_value - 1 end from %s', ${name});
     begin
       if to_regclass(${name}) is null then
         execute format('create sequence %s as bigint minvalue 1 cache 1 start with %s', ${name}, last + 1);
         return last;
       end if;
-      -- Locks the sequence, so that nobody draws between the look and the move.
-      execute format('alter sequence %s owned by none', ${name});
-      execute format('select last_value from %s', ${name}) into last;
+      execute drawn into last;
       if last < passed then
-        perform setval(${name}::regclass, passed);
+        -- Locks the sequence, so that nobody draws between the look and the move. Whoever has drawn from it is waited for, so that it is not locked in vain.
+        execute format('alter sequence %s owned by none', ${name});
+        execute drawn into last;
+        if last < passed then
+          perform setval(${name}::regclass, passed);
+        end if;
       end if;
       return last;
     end $$`),

@@ -49,7 +49,12 @@ export function cutAndEnd(tables: PostgresTables): Statement {
       v_window := (select count(*) from (select from ${range} r where ${held('r')} limit ${raw(String(mostEnded + 1))}) r);
       if v_window > (case when v_hi is null and not v_more and v_listed is null then 0 else ${raw(String(mostLeft))} end) then
         v_from := case when v_window > ${raw(String(mostEnded))} then (
-          select v_frontier - pg_catalog.floor(pg_catalog.random() * (v_frontier - min(r.lo) + 1))::int8 from ${range} r where ${held('r')}) else 0 end;
+          select r.lo
+            from ${range} r
+           where ${held('r')}
+           order by r.topic, r.lo
+          offset (select pg_catalog.floor(pg_catalog.random() * count(*))::int8 from ${range} m where ${held('m')})
+           limit 1) else 0 end;
         update ${range} r
            set state = ${rangeStates.ended}, owner = null
          where ${held('r')}

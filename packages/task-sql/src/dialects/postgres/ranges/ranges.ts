@@ -19,19 +19,22 @@ const mostSpilled = 1_000
 export function postgresRanges(tables: PostgresTables, plans: Plans, record: Note): Ranges {
   const { task, topic: topics, range } = tables
   // Of most topics no row is looked up: the list of those that keep outcomes is made once in a statement, and is empty.
-  const covering = sql`r.topic = t.topic and r.state = ${rangeStates.active} and r.lo <= t.sequence and r.hi >= t.sequence`
-  const ofRange = (column: string): Statement =>
-    sql`case when ${fresh} and t.topic = any (array(select p.topic from ${topics} p where ${keepsOutcomes}))
-             then (select ${raw(`r.${column}`)} from ${range} r where ${covering} limit 1) end`
+  const mayBeHeld = sql`${fresh} and t.topic = any (array(select p.topic from ${topics} p where ${keepsOutcomes}))`
+  // Active ranges do not overlap, so that the nearest one below is the only one that may cover a row, however many there are.
+  const ofRange = (column: string): Statement => sql`
+    (select case when r.hi >= t.sequence then ${raw(column)} end
+       from ${range} r
+      where r.topic = t.topic and r.state = ${rangeStates.active} and r.lo <= t.sequence
+      order by r.topic desc, r.lo desc
+      limit 1)`
   return {
     claim: claimRanges(tables, plans),
     keepsOutcomes,
     merge: () => mergeRanges(tables),
-    isHeld: sql`(${fresh} and t.topic = any (array(select p.topic from ${topics} p where ${keepsOutcomes}))
-                 and exists (select from ${range} r where ${covering}))`,
+    isHeld: sql`(${mayBeHeld} and ${ofRange('1')} is not null)`,
     sharesNumbers: sql`t.topic <> all (array(select p.topic from ${topics} p where ${keepsOutcomes}))`,
-    owner: ofRange('owner'),
-    leased: ofRange('leased'),
+    owner: sql`case when ${mayBeHeld} then ${ofRange('r.owner')} end`,
+    leased: sql`case when ${mayBeHeld} then ${ofRange('r.leased')} end`,
     heldBy: (condition, limit) => sql`
       select t.topic, t.sequence, r.owner
         from ${range} r,
@@ -64,16 +67,19 @@ export function postgresRanges(tables: PostgresTables, plans: Plans, record: Not
         if (left <= 0) break
       }
     },
+    // No poll cuts meanwhile, as it would meet locked rows. A topic of which somebody has the lock is left to the next time.
     note: () => sql`
+      with unmarked as materialized (
+        select distinct r.topic
+          from ${range} r
+         where r.state = ${rangeStates.missing} and ${isOfThisServer('r')} is not true
+           and (select pg_catalog.pg_current_xact_id_if_assigned() is null)),
+      locked as materialized (
+        select u.topic from unmarked u where pg_catalog.pg_try_advisory_xact_lock(${cutLock(tables, raw('u.topic'))}))
       update ${range} r
          set mark = pg_catalog.pg_current_xact_id()
-        from (select r.topic, r.lo
-                from ${range} r
-               where r.state = ${rangeStates.missing} and ${isOfThisServer('r')} is not true
-                 and (select pg_catalog.pg_current_xact_id_if_assigned() is null)
-               order by r.topic, r.lo
-                 for update skip locked) unmarked
-       where r.topic = unmarked.topic and r.lo = unmarked.lo and r.state = ${rangeStates.missing}`,
+        from locked k
+       where r.topic = k.topic and r.state = ${rangeStates.missing} and ${isOfThisServer('r')} is not true`,
   }
 
   /**
