@@ -63,7 +63,8 @@ const asked: Readonly<Record<string, Asked>> = {
   'properties/facade-ends': ({ like }) => like === undefined,
   // Their schedules poll beside a poll whose transaction is open, or for a transaction.
   'properties/interleavings': keepsStates,
-  'conformance/{notes,repair-sequence}': keepsStates,
+  // Blocks of numbers are drawn at once, so that none of another push are between.
+  'conformance/{notes,push-between,repair-sequence}': keepsStates,
   'faults/{passing,slots-stopped}': keepsStates,
   // These are about the ends of processes and of leaders, and not about how tasks are held.
   'faults/{jobs-submitted,leaders,lost-at-begin}': keepsStates,
