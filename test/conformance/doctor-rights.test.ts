@@ -29,7 +29,9 @@ describe.skipIf(!canRun)('the doctor, of rights', () => {
       const [, rights = '', rest = ''] = /^grant (.+?) on (.+) to /s.exec(grant) ?? []
       if (rest.startsWith('schema')) continue
       const [, kind = '', objects = ''] = /^(sequence |function |)(.*)$/s.exec(rest) ?? []
-      const pairs = objects.split(/,(?![^(]*\))/).flatMap((name) => rights.split(', ').map((right) => [right, kind + name.trim()] as const))
+      const pairs = objects
+        .split(/,(?![^(]*\))/)
+        .flatMap((name) => rights.split(', ').map((right) => [right, kind + name.trim()] as const))
       for (const [right, object] of pairs) {
         await run(`revoke ${right} on ${object} from ${userOf(names())}`)
         const finding = findingOf(await findingsOf(fixture.subject), 'rights')

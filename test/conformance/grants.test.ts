@@ -7,6 +7,7 @@ import type { Statement } from '@taskstream/task-sql'
 import { fromPg, postgres } from '@taskstream/task-sql/pg'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { grantsOf } from '../databases/grants.ts'
+import { partsOf, workByRanges } from './granted.ts'
 import { canRun, isPostgres, engine } from '../subject.ts'
 import type { AnyTransaction, Session, Tasks } from '../subject.ts'
 import { testOn } from '../test-on.ts'
@@ -61,12 +62,6 @@ describe.skipIf(!canRun)('a right that is missing', () => {
       .toSorted()
   }
 
-  /** Splits `select, insert on taskstream.task` into its privileges and what they are on. */
-  const partsOf = (right: string): { privileges: string[]; on: string } => {
-    const [privileges = '', on = ''] = right.split(' on ')
-    return { privileges: privileges.toLowerCase().split(', '), on }
-  }
-
   /** Does a little of everything that a worker does. */
   const work = async (): Promise<void> => {
     const tasks = fixture.subject.tasks()
@@ -115,7 +110,7 @@ describe.skipIf(!canRun)('a right that is missing', () => {
       await commit((transaction) => tasks.purge(transaction, topic))
       await commit((transaction) => tasks.destroy(transaction, topic))
     }
-    if (isPostgres) await workByRanges(tasks)
+    if (isPostgres) await workByRanges(fixture.subject, tasks)
     const timers = periodicTasks(tasks)
     await commit((transaction) => tasks.initialize(transaction, 'by the clock'))
     await commit((transaction) => timers.schedule(transaction, { id: 'x', timer: 'hourly', topic: 'by the clock' }))
@@ -123,25 +118,6 @@ describe.skipIf(!canRun)('a right that is missing', () => {
     await commit((transaction) => timers.remove(transaction, 'x'))
     await commit((transaction) => tasks.destroy(transaction, 'by the clock'))
     await commit((transaction) => tasks.unregister(transaction))
-  }
-
-  /** What a worker does in a topic that keeps outcomes. */
-  const workByRanges = async (tasks: Tasks): Promise<void> => {
-    const commit = fixture.subject.transactions
-    const topic = 'of everything, outcomes'
-    await commit((transaction) => tasks.initialize(transaction, topic, { record: 'outcomes' }))
-    for (const identifier of ['a', 'b', 'c']) {
-      await commit((transaction) => tasks.push(transaction, topic, identifier))
-      const batch = await commit<HeldTask[]>((transaction) => tasks.poll(transaction, topic))
-      await commit((transaction) =>
-        tasks.complete(transaction, topic, new Map(batch.map((task) => [task, TaskDecision.success()]))),
-      )
-    }
-    // The first ends the ranges, of which an expiry makes one.
-    await commit((transaction) => tasks.poll(transaction, topic))
-    await commit((transaction) => tasks.expire(transaction, { olderThanMs: 60_000, then: 'ready' }))
-    await commit((transaction) => tasks.repair(transaction, topic))
-    await commit((transaction) => tasks.destroy(transaction, topic))
   }
 
   /** Works in a session of a user who has the rights that the guide grants to one of this kind. */
