@@ -34,10 +34,10 @@ export function* heartbeat({ dialect, owner, now, beat }: Context): Verb<boolean
   if (seenMs !== undefined) {
     // An instant loses what is less than a millisecond on its way.
     if ((yield* renew(sql` and heartbeat >= ${dialect.expr.instant(sql`${seenMs - 1}`)}`)) > 0) return false
-    // Noticed once: the next expiry sees what is there now.
-    beat.seenMs = undefined
   }
   if ((yield* renew(nothing)) === 0) throw ownerUnknown(owner)
+  // It is noticed once, and not by a beat that failed: the next expiry sees what is there now.
+  beat.seenMs = undefined
   return seenMs !== undefined
 }
 
